@@ -1,0 +1,1 @@
+"""One package per target; nothing outside knows a framework."""

@@ -1,0 +1,215 @@
+"""The contract between the core and a target.
+
+`Harness` is the driver's side: tables and emission, no framework is imported. `Runtime` is the
+executing side: it lives in the fork server (or in the driver with `--executor inprocess`) and is
+the only place that imports the framework.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import linecache
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rondo.errors import SetupError
+from rondo.executor.protocol import Observation
+from rondo.testcase import TestCase
+from rondo.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """An emitted test case.
+
+    `text` is a module with `State(live)` and `STEPS`; `sentences[i]` says what step i does,
+    `calls` are the indices of the steps that call the model and `raising` those of the calls that
+    are meant to raise.
+    """
+
+    text: str
+    sentences: tuple[str, ...]
+    calls: tuple[int, ...]
+    raising: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A bug planted on purpose: `install()` patches the framework in place, `steps` is the length
+    of the shortest sequence of steps that shows it (0: not known)."""
+
+    name: str
+    install: Callable[[], None]
+    says: str = ""
+    steps: int = 0
+
+
+class Harness(ABC):
+    """The driver's side of a target."""
+
+    name: str
+    """The target's name: `fuzz/<name>.py`, `harnesses/<name>/`."""
+    package: str
+    """The framework's package on PyPI."""
+    modules: tuple[str, ...]
+    """What must be importable for the target to run."""
+    vocabulary: Vocabulary
+    layers: tuple[str, ...]
+    """The backends from the cheapest to the whole compiler; the first setting's values."""
+    eager_in_own_child: bool = False
+    """Whether the eager arm needs a process of its own because eager code shares the caches."""
+
+    @abstractmethod
+    def emit(self, case: TestCase) -> Program:
+        """The program of a test case; deterministic."""
+
+    @abstractmethod
+    def repro(self, case: TestCase, exposing: int, title: str) -> str:
+        """A standalone program of the framework and NumPy that shows the bug at step `exposing`
+        (0-based): exit 1 while it is there, 0 when it is gone, 2 when it cannot tell."""
+
+    @abstractmethod
+    def runtime(self) -> Runtime:
+        """The executing side; importing the framework happens here."""
+
+    def same_exception(self, eager: tuple[str, ...], compiled: tuple[str, ...]) -> bool:
+        """Whether two exceptions, given as class names along their MRO, are the same to a user."""
+        return eager[:1] == compiled[:1]
+
+    def documented(self, error: tuple[str, ...], message: str) -> str:
+        """Why an exception of a compiled call is documented behaviour, or the empty string."""
+        return ""
+
+
+class Runtime(ABC):
+    """The executing side of a target; one object in a process."""
+
+    @abstractmethod
+    def warm_up(self) -> None:
+        """Import and compile what every child needs, then forget what was compiled."""
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Empty the compiler state, on disk too."""
+
+    @abstractmethod
+    def sources(self) -> tuple[Path, ...]:
+        """The folders whose lines count as compiler coverage."""
+
+    @abstractmethod
+    def observe(self) -> AbstractContextManager[list[str]]:
+        """Collect what the compiler does in one step: a list, filled at the end of the context,
+        of short normalised events that hold no sizes, ids or paths."""
+
+    @abstractmethod
+    def observations(self, state: Any, returned: Mapping[str, Any] | None) -> list[Observation]:
+        """What a user can see after a step: what it returned, and the program state."""
+
+    def ambient(self) -> AbstractContextManager[None]:
+        """Restore the framework's ambient modes at the end of an arm."""
+        return _nothing()
+
+    def widen(self, module: ModuleType) -> AbstractContextManager[None]:
+        """Make the program compute in float64, for the reference."""
+        return _nothing()
+
+    def widen_state(self, state: Any) -> None:
+        """Make a new state's model compute in float64."""
+
+    def close(self) -> None:
+        """Remove what the runtime keeps on disk."""
+
+    def faults(self) -> Iterable[Fault]:
+        """The target's own planted faults."""
+        return ()
+
+    def load(self, text: str, name: str) -> ModuleType:
+        """Execute a program's text as a new module that tracebacks and `inspect` can read."""
+        filename = f"<{name}>"
+        module = ModuleType(name)
+        module.__file__ = filename
+        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+        sys.modules[name] = module
+        exec(compile(text, filename, "exec"), module.__dict__)
+        return module
+
+    def install_fault(self, spec: str) -> None:
+        """Install a fault by name, or by `path.py:name`.
+
+        Raises SetupError when there is no such fault or it does not fit this framework.
+        """
+        install = _from_file(spec) if ":" in spec else self._own(spec)
+        try:
+            install()
+        except Exception as error:
+            raise SetupError(f"fault {spec} cannot be installed: {error}") from error
+
+    def _own(self, name: str) -> Callable[[], None]:
+        known = {fault.name: fault.install for fault in self.faults()}
+        if name not in known:
+            raise SetupError(
+                f"there is no fault {name!r}",
+                f"known: {', '.join(sorted(known)) or 'none'}; or give path.py:name",
+            )
+        return known[name]
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield
+
+
+def _from_file(spec: str) -> Callable[[], None]:
+    path, _, name = spec.rpartition(":")
+    if not Path(path).is_file():
+        raise SetupError(f"there is no file {path}", "--fault takes NAME or path.py:NAME")
+    found = importlib.util.spec_from_file_location("rondo_planted_faults", path)
+    if found is None or found.loader is None:
+        raise SetupError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(found)
+    sys.modules[found.name] = module
+    found.loader.exec_module(module)
+    install = getattr(module, name, None)
+    if not callable(install):
+        raise SetupError(
+            f"{path} has no fault {name!r}",
+            f"it has: {', '.join(getattr(module, 'FAULTS', ['none listed']))}",
+        )
+    return install  # type: ignore[no-any-return]
+
+
+def available() -> tuple[str, ...]:
+    """The names of all targets."""
+    import pkgutil
+
+    import harnesses
+
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(harnesses.__path__) if m.ispkg))
+
+
+def load(name: str) -> Harness:
+    """The harness of a target.
+
+    Raises SetupError for an unknown one.
+    """
+    if name not in available():
+        raise SetupError(f"there is no target {name!r}", f"targets: {', '.join(available())}")
+    harness: Harness = importlib.import_module(f"harnesses.{name}").HARNESS
+    return harness
+
+
+def require(harness: Harness) -> None:
+    """Raise SetupError when the target's framework is not installed."""
+    missing = [m for m in harness.modules if importlib.util.find_spec(m) is None]
+    if missing:
+        raise SetupError(
+            f"target {harness.name} needs {harness.package}, which is not installed",
+            f"pip install -c constraints.txt '.[{harness.package}]'",
+        )

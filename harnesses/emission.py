@@ -1,0 +1,200 @@
+"""Emission that class-based targets share: templates for operators, a plan for a call, assembly.
+
+A harness holds tables: `Template`s by neutral operator, `Effect`s by (dimension, value) and event
+emitters by kind. This module turns a graph and its steps into program text with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from rondo.models.graph import Graph, Node, Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The text of one operator, as lines for `str.format`.
+
+    `forward` computes {y} from {h} (and {h2} for a second input); `init` sets up what {n} names on
+    the model, `methods` go into the class, `module` before it. {n} is the node's stem; the node's
+    attributes are fields too.
+    """
+
+    forward: tuple[str, ...]
+    init: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    module: tuple[str, ...] = ()
+    returns: str = ""
+
+
+def lines(text: str) -> tuple[str, ...]:
+    """The lines of an indented block, common indentation removed."""
+    import textwrap
+
+    return tuple(textwrap.dedent(text).strip("\n").splitlines()) if text else ()
+
+
+def template(
+    forward: str, init: str = "", methods: str = "", module: str = "", returns: str = ""
+) -> Template:
+    """A template from text blocks."""
+    return Template(lines(forward), lines(init), lines(methods), lines(module), returns)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelText:
+    """The parts of an emitted model, each a list of lines without indentation."""
+
+    module: tuple[str, ...]
+    init: tuple[str, ...]
+    methods: tuple[str, ...]
+    forward: tuple[str, ...]
+    result: str
+
+
+def _fields(node: Node, shape: Shape) -> dict[str, object]:
+    extra = node.inputs[1] if len(node.inputs) > 1 else "x"
+    return {
+        **dict(node.attrs),
+        "y": node.name,
+        "h": node.inputs[0],
+        "h2": extra,
+        "n": node.stem,
+        "rank": len(shape),
+    }
+
+
+def model_text(graph: Graph, templates: Mapping[str, Template], prefix: int = 0) -> ModelText:
+    """Fill in the templates of a graph's nodes, in order."""
+    parts: dict[str, list[str]] = {"module": [], "init": [], "methods": [], "forward": []}
+    result = ""
+    for node in graph.nodes:
+        filled = templates[node.op]
+        fields = _fields(node, node.shape)
+        for part, found in parts.items():
+            found += [line.format(**fields) for line in getattr(filled, part)]
+        if filled.returns:
+            result = filled.returns.format(**fields)
+    last = graph.output
+    return ModelText(
+        tuple(parts["module"]),
+        tuple(parts["init"]),
+        tuple(parts["methods"]),
+        tuple(parts["forward"]),
+        result or last,
+    )
+
+
+@dataclass(slots=True)
+class CallPlan:
+    """A call under construction; effects change it, `call_lines` writes it.
+
+    `before` runs ahead of the call, `inputs` sets up the arguments, `contexts` are entered around
+    the call, `f` is the callee's expression, `after` follows it. `fields` holds what a target's own
+    effects and its argument builder agree on.
+    """
+
+    graph: Graph
+    step: int
+    batch: int
+    fields: dict[str, str]
+    before: list[str] = field(default_factory=list)
+    inputs: list[str] = field(default_factory=list)
+    contexts: list[str] = field(default_factory=list)
+    f: str = "s.model"
+    positional: list[str] = field(default_factory=list)
+    keywords: list[str] = field(default_factory=list)
+    wrap: str = "{call}"
+    after: list[str] = field(default_factory=list)
+    sentences: list[str] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What one value of a dimension does to a call, and the words for it."""
+
+    says: str
+    apply: Callable[[CallPlan], None]
+
+
+def context(expression: str) -> Callable[[CallPlan], None]:
+    """Enter a context around the call."""
+    return lambda plan: plan.contexts.append(expression)
+
+
+def before(*text: str) -> Callable[[CallPlan], None]:
+    """Run lines ahead of the call."""
+    return lambda plan: plan.before.extend(text)
+
+
+def around(first: str, last: str) -> Callable[[CallPlan], None]:
+    """Run a line ahead of the call and one after it."""
+
+    def apply(plan: CallPlan) -> None:
+        plan.before.append(first)
+        plan.after.append(last)
+
+    return apply
+
+
+def after(*text: str) -> Callable[[CallPlan], None]:
+    """Run lines after the call."""
+    return lambda plan: plan.after.extend(text)
+
+
+def inputs(*text: str) -> Callable[[CallPlan], None]:
+    """Run lines once `x` is there, ahead of the call."""
+    return lambda plan: plan.inputs.extend(text)
+
+
+def put(**fields: str) -> Callable[[CallPlan], None]:
+    """Set fields that the target's argument builder reads."""
+    return lambda plan: plan.fields.update(fields)
+
+
+def callee(expression: str, *lines_before: str) -> Callable[[CallPlan], None]:
+    """Call something else."""
+
+    def apply(plan: CallPlan) -> None:
+        plan.before.extend(lines_before)
+        plan.f = expression
+
+    return apply
+
+
+def wrapped(text: str) -> Callable[[CallPlan], None]:
+    """Wrap the call's expression, `{call}` in `text`."""
+
+    def apply(plan: CallPlan) -> None:
+        plan.wrap = text
+
+    return apply
+
+
+def call_lines(plan: CallPlan) -> list[str]:
+    """The body of the step function of a call."""
+    body = [*plan.before, *plan.inputs]
+    arguments = ", ".join([*plan.positional, *plan.keywords])
+    call = f"out = {plan.wrap.format(call=f'{plan.f}({arguments})')}"
+    if plan.contexts:
+        body.append(f"with {', '.join(plan.contexts)}:")
+        call = f"    {call}"
+    body.append(call)
+    body += plan.after
+    shown = ", ".join(f'"{name}": {name}' for name in ["out", *plan.shown])
+    body.append(f"return {{{shown}}}")
+    return body
+
+
+def function(name: str, sentence: str, body: list[str]) -> list[str]:
+    """A step function with its sentence as a comment."""
+    return [f"def {name}(s):", f"    # {sentence}", *(f"    {line}" for line in body)]
+
+
+def indent(text: tuple[str, ...] | list[str], by: int) -> list[str]:
+    """Lines moved to the right by `by` levels."""
+    return [f"{'    ' * by}{line}" if line else "" for line in text]
+
+

@@ -1,0 +1,246 @@
+"""Bytes to test cases and back: total, canonical and versioned.
+
+    [header 8 bytes][n_ops 1 byte][operator records, 4 bytes each][step records, 8 bytes each ...]
+
+Every byte string decodes (what is missing reads as zeros, values wrap around their tables), and
+`decode(encode(case)) == case`. A record means the same wherever it stands, so libFuzzer's own
+mutators and crossover keep their meaning. A call is `[kind][batch]` and three `[dimension][value]`
+pairs; an event is `[kind][target][value]`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from rondo.errors import FormatError
+from rondo.models.architectures import ARCHITECTURES
+from rondo.models.grow import grow
+from rondo.models.operators import OPERATORS
+from rondo.testcase import Call, Deviation, Event, Model, Operator, Step, TestCase
+from rondo.vocabulary import BATCHES, DIMENSION_SLOTS, EVENT_SLOTS, Vocabulary
+
+FORMAT = 1
+HEADER = 8
+MAX_OPERATORS = 40
+MAX_STEPS = 24
+MAX_BYTES = HEADER + 1 + 4 * MAX_OPERATORS + 8 * MAX_STEPS
+
+_PLAIN_BELOW = 256 - DIMENSION_SLOTS
+_EVENT_FROM = 256 - EVENT_SLOTS
+_REPLAY_FROM = _EVENT_FROM - 16
+_ARCHITECTURES = tuple(ARCHITECTURES)
+_OPERATORS = tuple(OPERATORS)
+_NOTHING_BELOW = 128
+_BATCH_WEIGHTS = (128, 24, 16, 16, 32, 6, 8, 8, 6, 6, 6)
+_BATCH_OF_BYTE = tuple(
+    size for size, weight in zip(BATCHES, _BATCH_WEIGHTS, strict=True) for _ in range(weight)
+)
+
+
+class Codec:
+    """The byte format with one target's vocabulary."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+
+    def decode(self, data: bytes) -> TestCase:
+        """The test case that `data` stands for; never fails."""
+        head = data[:HEADER].ljust(HEADER, b"\0")
+        count = _operator_count(data[HEADER] if len(data) > HEADER else 0)
+        start = HEADER + 1
+        stop = start + 4 * count
+        records = data[start:stop].ljust(4 * count, b"\0")
+        model = Model(
+            _architecture(head[1]),
+            head[2] >> 4,
+            head[2] & 15,
+            head[3],
+            tuple(_operator(records[i : i + 4]) for i in range(0, 4 * count, 4)),
+        )
+        return TestCase(model, self._settings(head[4:8]), self._steps(model, data[stop:]))
+
+    def encode(self, case: TestCase) -> bytes:
+        """The canonical bytes of a test case.
+
+        Raises FormatError where the case says what its model or this target cannot.
+        """
+        try:
+            return b"".join(self._encoded(case))
+        except (ValueError, KeyError, IndexError) as error:
+            raise FormatError(
+                f"this test case does not fit the target: {error}",
+                "decode it from bytes with this target's vocabulary, or correct the JSON",
+            ) from error
+
+    def canonical(self, data: bytes) -> bytes:
+        """The canonical bytes of whatever `data` stands for."""
+        return self.encode(self.decode(data))
+
+    def normal(self, case: TestCase) -> TestCase:
+        """The nearest case whose events and deviations its model carries; drops what is not."""
+        traits = grow(case.model).traits
+        steps = tuple(s for s in (self._fitted(step, case, traits) for step in case.steps) if s)
+        return self.decode(self.encode(case.with_steps(steps[:MAX_STEPS])))
+
+    def _fitted(self, step: Step, case: TestCase, traits: frozenset[str]) -> Step | None:
+        if isinstance(step, Call):
+            kept = [d for d in step.deviations if d.value in self._deviations(d.dimension, traits)]
+            return Call(step.batch, tuple(kept))
+        kind = self.vocabulary.event.get(step.kind)
+        if kind is None or not kind.options(traits):
+            return None
+        options = kind.options(traits)
+        targets = len(grow(case.model).targets(kind.needs)) or 1
+        value = step.value if step.value in options else options[0]
+        return Event(step.kind, step.target % targets, value)
+
+    def _deviations(self, name: str, traits: frozenset[str]) -> tuple[str, ...]:
+        dimension = self.vocabulary.dimension.get(name)
+        return dimension.deviations(traits) if dimension else ()
+
+    def _settings(self, head: bytes) -> tuple[tuple[str, str], ...]:
+        table = self.vocabulary.settings
+        picked = [(s, s.pick(byte)) for s, byte in zip(table, head, strict=True)]
+        return tuple((s.name, value) for s, value in picked if value != s.values[0])
+
+    def _steps(self, model: Model, data: bytes) -> tuple[Step, ...]:
+        traits = grow(model).traits
+        steps: list[Step] = []
+        for i in range(0, min(len(data), 8 * MAX_STEPS), 8):
+            record = data[i : i + 8].ljust(8, b"\0")
+            steps.append(self._step(model, traits, record, steps))
+        return tuple(steps)
+
+    def _step(
+        self, model: Model, traits: frozenset[str], record: bytes, before: list[Step]
+    ) -> Step:
+        if record[0] >= _EVENT_FROM:
+            event = self._event(model, traits, record)
+            if event is not None:
+                return event
+        elif record[0] >= _REPLAY_FROM:
+            calls = [step for step in before if isinstance(step, Call)]
+            if calls:
+                return calls[record[1] % len(calls)]
+        return self._call(traits, record)
+
+    def _call(self, traits: frozenset[str], record: bytes) -> Call:
+        found: dict[str, str] = {}
+        for slot in range(2, 8, 2):
+            if record[slot] < _PLAIN_BELOW:
+                continue
+            name = self._dimension(traits, record[slot] - _PLAIN_BELOW)
+            options = self._deviations(name, traits)
+            if options:
+                found.setdefault(name, options[record[slot + 1] % len(options)])
+        order = list(self.vocabulary.dimension)
+        pairs = sorted(found.items(), key=lambda pair: order.index(pair[0]))
+        return Call(_BATCH_OF_BYTE[record[1]], tuple(Deviation(*pair) for pair in pairs))
+
+    def _dimension(self, traits: frozenset[str], slot: int) -> str:
+        """The first dimension from `slot` on that the model can deviate in."""
+        ring = self.vocabulary.dimension_ring
+        for offset in range(len(ring)):
+            name = ring[(slot + offset) % len(ring)]
+            if self._deviations(name, traits):
+                return name
+        return ring[slot]
+
+    def _event_name(self, traits: frozenset[str], slot: int) -> str | None:
+        ring = self.vocabulary.event_ring
+        for offset in range(len(ring)):
+            name = ring[(slot + offset) % len(ring)]
+            kind = self.vocabulary.event.get(name)
+            if kind is not None and kind.options(traits):
+                return name
+        return None
+
+    def _event(self, model: Model, traits: frozenset[str], record: bytes) -> Event | None:
+        name = self._event_name(traits, record[0] - _EVENT_FROM)
+        if name is None:
+            return None
+        kind = self.vocabulary.event[name]
+        options = kind.options(traits)
+        targets = len(grow(model).targets(kind.needs)) or 1
+        return Event(name, record[1] % targets, options[record[2] % len(options)])
+
+    def _encoded(self, case: TestCase) -> Iterator[bytes]:
+        model = case.model
+        chosen = dict(case.settings)
+        names = {s.name for s in self.vocabulary.settings}
+        if unknown := set(chosen) - names:
+            raise KeyError(f"unknown setting {sorted(unknown)[0]!r}")
+        settings = [s.byte(chosen.get(s.name, s.values[0])) for s in self.vocabulary.settings]
+        architecture = _architecture_byte(model.architecture)
+        knobs = (model.width & 15) << 4 | model.depth & 15
+        yield bytes([FORMAT, architecture, knobs, model.seed, *settings])
+        if len(model.operators) > MAX_OPERATORS or len(case.steps) > MAX_STEPS:
+            raise ValueError(f"more than {MAX_OPERATORS} operators or {MAX_STEPS} steps")
+        yield bytes([len(model.operators)])
+        for op in model.operators:
+            yield bytes([_OPERATORS.index(op.kind), op.a, op.b, op.c])
+        traits = grow(model).traits
+        for step in case.steps:
+            yield self._record(model, traits, step)
+
+    def _record(self, model: Model, traits: frozenset[str], step: Step) -> bytes:
+        if isinstance(step, Event):
+            kind = self.vocabulary.event[step.kind]
+            value = kind.options(traits).index(step.value)
+            if step.target >= (len(grow(model).targets(kind.needs)) or 1):
+                raise ValueError(f"the model has no carrier {step.target} for {step.kind}")
+            slot = self.vocabulary.event_ring.index(step.kind)
+            return bytes([_EVENT_FROM + slot, step.target, value, 0, 0, 0, 0, 0])
+        record = [0, _BATCH_OF_BYTE.index(step.batch)]
+        for deviation in step.deviations:
+            slot = self.vocabulary.dimension_ring.index(deviation.dimension)
+            options = self._deviations(deviation.dimension, traits)
+            record += [_PLAIN_BELOW + slot, options.index(deviation.value)]
+        if len(record) > 8:
+            raise ValueError("a call deviates in at most three dimensions")
+        return bytes(record).ljust(8, b"\0")
+
+
+def _architecture(byte: int) -> str:
+    if byte < _NOTHING_BELOW:
+        return "nothing"
+    return _ARCHITECTURES[(byte - _NOTHING_BELOW) % len(_ARCHITECTURES)]
+
+
+def _architecture_byte(name: str) -> int:
+    place = _ARCHITECTURES.index(name)
+    return _NOTHING_BELOW + place if place else 0
+
+
+def _operator_count(byte: int) -> int:
+    return byte if byte <= MAX_OPERATORS else 1 + byte % 6
+
+
+def _operator(record: bytes) -> Operator:
+    return Operator(_OPERATORS[record[0] % len(_OPERATORS)], record[1], record[2], record[3])
+
+
+def read_case_bytes(path: Path) -> bytes:
+    """The bytes of a stored test case.
+
+    Raises FormatError for a file that is truncated or written in another version of the format.
+    """
+    data = path.read_bytes()
+    if data and len(data) <= HEADER:
+        raise FormatError(
+            f"{path} has {len(data)} bytes: a test case has more than {HEADER}",
+            "the file is truncated; take it from the findings or the corpus again",
+        )
+    if data and data[0] != FORMAT:
+        raise FormatError(
+            f"{path} is not a test case of format {FORMAT} (its first byte is {data[0]})",
+            "`rondo corpus adopt SOURCE TARGET` reads arbitrary bytes as this format",
+        )
+    return data
+
+
+def digest(data: bytes) -> str:
+    """A short stable name for a test case's bytes."""
+    return hashlib.sha256(data).hexdigest()[:16]

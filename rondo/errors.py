@@ -1,0 +1,22 @@
+"""Typed errors that carry advice; every command turns them into one message and exit code 2."""
+
+
+class RondoError(Exception):
+    """Something the user can act on: `what` happened and `advice` on what to do about it."""
+
+    def __init__(self, what: str, advice: str = "") -> None:
+        super().__init__(f"{what}\n  {advice}" if advice else what)
+        self.what = what
+        self.advice = advice
+
+
+class FormatError(RondoError):
+    """A file is not a test case of this version of the format."""
+
+
+class SetupError(RondoError):
+    """The environment lacks something that the target needs."""
+
+
+class ServerError(RondoError):
+    """The fork server did not start or went away."""

@@ -1,0 +1,1 @@
+"""Framework-neutral models: operators with their shape rules, architectures, growing graphs."""

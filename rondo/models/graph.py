@@ -1,0 +1,50 @@
+"""The neutral form of a model: a list of nodes over named values, which a harness emits as text.
+
+A shape is a tuple whose entries are sizes, or "B" for the batch and "T" for the sequence length,
+which differ from call to call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Shape = tuple[int | str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """`name = op(*inputs)`: a value of `shape`; `stem` names what the node owns (a parameter, an
+    attribute, a sub-module), `attrs` are the numbers the operator needs."""
+
+    name: str
+    op: str
+    inputs: tuple[str, ...]
+    shape: Shape
+    stem: str = ""
+    attrs: tuple[tuple[str, int | str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A model: its input, its nodes in order, what it returns, and what its calls and events can
+    act on.
+
+    `carriers` lists, by trait, the stems that carry it; `arguments` are the optional arguments of
+    the forward function beside `x`, in order.
+    """
+
+    input_kind: str
+    input_shape: Shape
+    nodes: tuple[Node, ...]
+    output: str
+    carriers: tuple[tuple[str, tuple[str, ...]], ...]
+    arguments: tuple[str, ...]
+    traits: frozenset[str]
+
+    def targets(self, trait: str) -> tuple[str, ...]:
+        """The stems that carry `trait`, in the order of the nodes."""
+        return dict(self.carriers).get(trait, ())
+
+    def uses(self, op: str) -> bool:
+        """Whether any node is an `op`."""
+        return any(node.op == op for node in self.nodes)

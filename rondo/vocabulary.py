@@ -1,0 +1,239 @@
+"""The words a test case can use: settings, invocation dimensions and events, as plain tables.
+
+A harness hands its `Vocabulary` to the codec, which turns bytes into names and back. The shared
+part below has fixed places in the byte format, so that the same bytes mean the same step on every
+target; what one framework alone has goes to the harness's own part of the table.
+
+A *trait* is something a model carries (an argument, an attribute, a rank). A dimension or an event
+applies to a model when the model has the trait it `needs`, so a decoded step is hardly ever a
+no-op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+BATCHES = (2, 3, 4, 5, 1, 0, 7, 8, 16, 17, 33)
+"""Batch sizes, plainest first; a call names one by its index."""
+
+LENGTHS = (4, 3, 2, 5, 1, 7, 8, 16, 17)
+"""Sequence lengths, plainest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value of a dimension or event; it applies to models that carry trait `needs`."""
+
+    name: str
+    needs: str = ""
+
+
+def values(*names: str) -> tuple[Value, ...]:
+    """Values from `name` or `name@trait` strings."""
+    pairs = (name.partition("@") for name in names)
+    return tuple(Value(head, trait) for head, _, trait in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One way in which a call can deviate from the plain call; `values[0]` is the plain value."""
+
+    name: str
+    values: tuple[Value, ...]
+    needs: str = ""
+    weight: int = 1
+
+    def deviations(self, traits: Iterable[str]) -> tuple[str, ...]:
+        """The values other than the plain one that apply to a model with these traits."""
+        if self.needs and self.needs not in traits:
+            return ()
+        return tuple(v.name for v in self.values[1:] if not v.needs or v.needs in traits)
+
+
+@dataclass(frozen=True, slots=True)
+class EventKind:
+    """One kind of change of program state between calls, acting on a carrier of trait `needs`."""
+
+    name: str
+    values: tuple[Value, ...] = (Value("default"),)
+    needs: str = ""
+    weight: int = 1
+
+    def options(self, traits: Iterable[str]) -> tuple[str, ...]:
+        """The values that apply to a model with these traits."""
+        if self.needs and self.needs not in traits:
+            return ()
+        return tuple(v.name for v in self.values if not v.needs or v.needs in traits)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One part of the compile configuration: `weights[i]` of 256 byte values choose `values[i]`."""
+
+    name: str
+    values: tuple[str, ...]
+    weights: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.values) != len(self.weights) or sum(self.weights) != 256:
+            raise ValueError(f"setting {self.name}: one weight a value, 256 in all")
+
+    def pick(self, byte: int) -> str:
+        """The value that `byte` (0 to 255) stands for."""
+        for value, weight in zip(self.values, self.weights, strict=True):
+            byte -= weight
+            if byte < 0:
+                return value
+        return self.values[-1]
+
+    def byte(self, value: str) -> int:
+        """The smallest byte that stands for `value`."""
+        return sum(self.weights[: self.values.index(value)])
+
+
+SHARED_DIMENSIONS = (
+    Dimension("length", values(*(str(n) for n in LENGTHS)), needs="sequence"),
+    Dimension(
+        "dtype", values("float32", "float64", "bfloat16", "float16", "int64@takes.int"), "floats"
+    ),
+    Dimension(
+        "layout",
+        values(
+            "contiguous", "transposed", "sliced", "strided", "expanded", "channels_last@images"
+        ),
+    ),
+    Dimension("requires_grad", values("no", "yes"), needs="floats"),
+    Dimension("grad_mode", values("grad", "no_grad", "inference"), weight=2),
+    Dimension("autocast", values("off", "bfloat16", "float16", "disabled")),
+    Dimension("mode", values("train", "eval"), weight=2),
+    Dimension("backward", values("none", "sum", "twice", "first_output"), weight=2),
+    Dimension(
+        "alias", values("distinct", "same", "overlapping", "view"), needs="arg.tensor", weight=3
+    ),
+    Dimension("structure", values("positional", "keyword"), needs="floats"),
+    Dimension(
+        "items", values("two", "one", "three", "tuple", "same_twice", "same_list"), "arg.list", 2
+    ),
+    Dimension("optional", values("none", "given", "is_input"), needs="arg.optional", weight=2),
+    Dimension(
+        "scalar",
+        values("1.5", "2.5", "3.5", "1.0", "1", "True", "2", "3", "0", "0.0", "7", "-1", "False"),
+        needs="arg.scalar",
+        weight=4,
+    ),
+    Dimension(
+        "function", values("by_default", "other_default", "other_code"), needs="arg.function"
+    ),
+    Dimension("profile", values("normal", "zeros", "ones", "large", "tiny", "repeated")),
+    Dimension("values", values("own", "first_step", "previous_tensors")),
+    Dimension("rng", values("seeded", "first_step_seed", "python_advanced", "advanced")),
+    Dimension(
+        "callee",
+        values("model", "again", "again_dynamic", "copy", "second", "method", "in_place", "eager"),
+        weight=2,
+    ),
+    Dimension("thread", values("main", "other")),
+    Dimension("bad_call", values("no", "bad_shape", "bad_type")),
+)
+"""What a call can deviate in on every target; order is part of the byte format."""
+
+SHARED_EVENTS = (
+    EventKind("set_float_attribute", values("2.5", "3.5", "0.5", "0.0"), "attr.float", 2),
+    EventKind("set_int_attribute", values("3", "5", "1", "0"), "attr.int", 2),
+    EventKind("set_bool_attribute", values("True", "False"), "attr.bool", 2),
+    EventKind("retype_attribute", values("True", "1", "1.0"), "attr.int"),
+    EventKind("change_list_attribute", values("append", "pop", "set", "rebind"), "attr.list", 2),
+    EventKind("change_dict_attribute", values("set", "add", "rebind"), "attr.dict", 2),
+    EventKind("set_enum_attribute", values("B", "A"), "attr.enum", 2),
+    EventKind("change_tensor_attribute", values("rebind", "mutate"), "attr.tensor", 2),
+    EventKind("set_object_attribute", values("2.5", "3.5", "0.5"), "attr.object", 2),
+    EventKind("set_property", values("2.5", "3.5"), "attr.property", 2),
+    EventKind("set_class_attribute", values("2.5", "10.0", "1.0"), "attr.class", 2),
+    EventKind("set_global", values("2.5", "10.0", "1.0"), "global.value", 2),
+    EventKind("replace_global_function", values("minus", "half"), "global.function", 2),
+    EventKind("set_closure_cell", values("2.5", "10.0"), "closure", 2),
+    EventKind("set_default_argument", values("2.5", "10.0"), "default", 2),
+    EventKind("replace_method", values("instance", "class", "code"), "method", 3),
+    EventKind("replace_submodule", values("tanh", "identity"), "submodule", 2),
+    EventKind("change_parameter", values("mutate", "rebind", "double"), "parameter"),
+    EventKind("optimizer_step", values("sgd"), "parameter"),
+    EventKind("load_state", values("negated"), "state"),
+    EventKind("freeze_parameter", values("toggle"), "parameter", 2),
+    EventKind("tie_parameters", values("shared"), "parameters"),
+    EventKind("change_buffer", values("mutate", "rebind"), "buffer", 2),
+    EventKind("add_forward_hook", values("root", "submodule@submodule"), "", 1),
+    EventKind("add_forward_pre_hook", values("root", "submodule@submodule"), "", 1),
+    EventKind("remove_hook", values("last"), "", 1),
+    EventKind("submodule_mode", values("eval", "train"), "submodule"),
+    EventKind("advance_python_rng", values("seed", "draw"), "rng.object"),
+    EventKind("set_default_dtype", values("float64", "float32"), "", 1),
+    EventKind("set_matmul_precision", values("medium", "high", "highest"), "", 1),
+    EventKind("collect_garbage", values("dropped"), "", 1),
+    EventKind("drop_compiler_state", values("in_memory", "all"), "", 2),
+)
+"""What can change between calls on every target; order is part of the byte format."""
+
+DIMENSION_SLOTS = 96
+EVENT_SLOTS = 128
+
+
+def _ring(shared: list[str], own: list[str], size: int) -> tuple[str, ...]:
+    """Fixed places: shared names fill the first three quarters, the harness's own the rest."""
+    split = size * 3 // 4
+    own = own or shared
+    first = [shared[i % len(shared)] for i in range(split)]
+    return tuple(first + [own[i % len(own)] for i in range(size - split)])
+
+
+def _repeated(entries: Iterable[Dimension | EventKind]) -> list[str]:
+    """Names in the order of the table, then again as often as their weights ask."""
+    table = list(entries)
+    rounds = max((e.weight for e in table), default=0)
+    return [e.name for turn in range(rounds) for e in table if e.weight > turn]
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The tables of one target.
+
+    `unsupported` names shared dimensions and events, or `name=value` pairs, that this target does
+    not have: decoding goes on to the nearest entry that it has.
+    """
+
+    settings: tuple[Setting, Setting, Setting, Setting]
+    dimensions: tuple[Dimension, ...] = ()
+    events: tuple[EventKind, ...] = ()
+    unsupported: frozenset[str] = field(default_factory=frozenset)
+
+    def _values(self, name: str, table: tuple[Value, ...]) -> tuple[Value, ...]:
+        return tuple(v for v in table if f"{name}={v.name}" not in self.unsupported)
+
+    @cached_property
+    def dimension(self) -> Mapping[str, Dimension]:
+        """Every dimension of the target by name, in the order of the format."""
+        return {
+            d.name: replace(d, values=self._values(d.name, d.values))
+            for d in SHARED_DIMENSIONS + self.dimensions
+            if d.name not in self.unsupported
+        }
+
+    @cached_property
+    def event(self) -> Mapping[str, EventKind]:
+        """Every kind of event of the target by name, in the order of the format."""
+        return {
+            e.name: replace(e, values=self._values(e.name, e.values))
+            for e in SHARED_EVENTS + self.events
+            if e.name not in self.unsupported
+        }
+
+    @cached_property
+    def dimension_ring(self) -> tuple[str, ...]:
+        """Slot of a dimension byte -> name (before the model's traits are looked at)."""
+        return _ring(_repeated(SHARED_DIMENSIONS), _repeated(self.dimensions), DIMENSION_SLOTS)
+
+    @cached_property
+    def event_ring(self) -> tuple[str, ...]:
+        """Slot of an event byte -> name (before the model's traits are looked at)."""
+        return _ring(_repeated(SHARED_EVENTS), _repeated(self.events), EVENT_SLOTS)
