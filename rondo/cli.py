@@ -1,0 +1,178 @@
+"""The `rondo` command: everything around the fuzzer itself, which is started as `fuzz/<target>.py`.
+
+Each command reads, calls one module that does the work, and prints. A `RondoError` becomes one
+message on standard error and exit code 2. Modules are imported by the command that needs them, so
+that `rondo doctor` works in a damaged installation.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from rondo.errors import FormatError, RondoError, SetupError
+
+if TYPE_CHECKING:
+    from harnesses.base import Program
+    from rondo.codec import Codec
+    from rondo.testcase import TestCase
+
+DEFAULT_TARGET = "torch_inductor"
+FAILED = 2
+EXIT_CODES = f"""Exit codes: 0 done; {FAILED} it could not be done (a bad option, a file that is not
+a test case, an unknown target, something not installed): the message says what to do."""
+
+app = typer.Typer(
+    help="A coverage-guided, stateful fuzzer for deep-learning compilers.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+corpus_app = typer.Typer(help="Look after a corpus.", epilog=EXIT_CODES, no_args_is_help=True)
+app.add_typer(corpus_app, name="corpus")
+
+TargetOption = Annotated[
+    str, typer.Option("--target", metavar="NAME", help="Whose vocabulary and emission to use.")
+]
+
+
+def main() -> None:
+    """Run the command line; the entry point of the `rondo` script."""
+    try:
+        app()
+    except RondoError as error:
+        console = Console(stderr=True, highlight=False, soft_wrap=True)
+        console.print(f"[bold red]rondo:[/] {escape(str(error))}")
+        raise SystemExit(FAILED) from None
+
+
+@app.command(epilog=EXIT_CODES)
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say what is installed, which targets can run, and what to do about what is missing.
+
+    Exit code 0 when at least one target can run, 2 otherwise.
+    """
+    from rondo import doctor as examination
+
+    report = examination.examine(examination.CHECKS)
+    if as_json:
+        typer.echo(json.dumps(report.as_dict(), indent=2))
+    else:
+        examination.show(report, Console())
+    if not report.healthy:
+        raise typer.Exit(FAILED)
+
+
+@app.command(epilog=EXIT_CODES)
+def show(
+    file: Annotated[Path, typer.Argument(help="A test case: bytes, or JSON named *.json.")],
+    target: TargetOption = DEFAULT_TARGET,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the case as JSON.")] = False,
+    program: Annotated[
+        bool, typer.Option("--program", help="Print the emitted program only.")
+    ] = False,
+) -> None:
+    """Print a test case: its model, settings and steps, and the program that it is emitted as."""
+    from harnesses import base
+    from rondo import jsonform
+    from rondo.codec import Codec
+
+    if as_json and program:
+        raise SetupError("--json and --program exclude each other", "give one of them")
+    harness = base.load(target)
+    case = read_case(file, Codec(harness.vocabulary))
+    if as_json:
+        typer.echo(jsonform.to_json(case), nl=False)
+        return
+    emitted = harness.emit(case)
+    if not program:
+        typer.echo("\n".join(described(case, emitted)) + "\n")
+    typer.echo(emitted.text.rstrip("\n"))
+
+
+@corpus_app.command(epilog=EXIT_CODES)
+def adopt(
+    source: Annotated[Path, typer.Argument(help="A file, or a folder of files, of any bytes.")],
+    destination: Annotated[Path, typer.Argument(help="The corpus; made when it is not there.")],
+    target: TargetOption = DEFAULT_TARGET,
+) -> None:
+    """Read any bytes as test cases and add them to a corpus in their canonical form.
+
+    A file that is there already stays as it is; the source is never changed.
+    """
+    from harnesses import base
+    from rondo.codec import Codec
+
+    codec = Codec(base.load(target).vocabulary)
+    try:
+        found = [p.read_bytes() for p in _files(source)]
+        destination.mkdir(parents=True, exist_ok=True)
+        added = sum(_adopt(data, codec, destination) for data in found)
+    except OSError as error:
+        raise FormatError(
+            f"{error.filename}: {error.strerror}", "give a file or folder, then a folder"
+        ) from error
+    typer.echo(f"{added} of {len(found)} files are new in {destination}")
+
+
+def _files(source: Path) -> list[Path]:
+    if source.is_dir():
+        return sorted(path for path in source.rglob("*") if path.is_file())
+    return [source]
+
+
+def _adopt(data: bytes, codec: Codec, destination: Path) -> bool:
+    from rondo.codec import digest
+
+    canonical = codec.canonical(data)
+    try:
+        with Path(destination, digest(canonical)).open("xb") as file:
+            file.write(canonical)
+    except FileExistsError:
+        return False
+    return True
+
+
+def read_case(path: Path, codec: Codec) -> TestCase:
+    """The test case in a file of bytes, or of JSON where its name ends in `.json`.
+
+    Raises FormatError for a file that cannot be read or holds none.
+    """
+    from rondo.codec import read_case_bytes
+    from rondo.jsonform import from_json
+
+    try:
+        if path.suffix == ".json":
+            return from_json(path.read_bytes(), codec)
+        return codec.decode(read_case_bytes(path))
+    except OSError as error:
+        raise FormatError(
+            f"{path} cannot be read: {error.strerror}", "give the path of a test case"
+        ) from error
+
+
+def described(case: TestCase, program: Program) -> list[str]:
+    """A test case in words, line by line."""
+    model = case.model
+    operators = ", ".join(operator.kind for operator in model.operators) or "none"
+    settings = ", ".join(f"{name} = {value}" for name, value in case.settings) or "plain"
+    return [
+        f"model      {model.architecture}: width {model.width}, depth {model.depth}, "
+        f"seed {model.seed}",
+        f"operators  {operators}",
+        f"settings   {settings}",
+        f"steps      {len(case.steps)}, of which {case.calls} call the model",
+        *(f"  {number:2}. {text}" for number, text in enumerate(program.sentences, 1)),
+    ]
+
+
+if __name__ == "__main__":
+    main()
