@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from rondo.models.graph import Graph, Node, Shape
+from rondo.models.graph import Graph, Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,30 +53,37 @@ class ModelText:
     result: str
 
 
-def _fields(node: Node, shape: Shape) -> dict[str, object]:
-    extra = node.inputs[1] if len(node.inputs) > 1 else "x"
+def _fields(graph: Graph, node: Node, entry: str) -> dict[str, object]:
+    inputs = [entry if name == "x" else name for name in node.inputs]
+    alike = node.shape == graph.input_shape
     return {
         **dict(node.attrs),
         "y": node.name,
-        "h": node.inputs[0],
-        "h2": extra,
+        "h": inputs[0],
+        "h2": inputs[-1],
         "n": node.stem,
-        "rank": len(shape),
+        "N": node.stem.capitalize(),
+        "x": "x" if alike else "x.sum()",
+        "other": "y" if alike else "y.sum()",
     }
 
 
-def model_text(graph: Graph, templates: Mapping[str, Template], prefix: int = 0) -> ModelText:
-    """Fill in the templates of a graph's nodes, in order."""
+def model_text(graph: Graph, templates: Mapping[str, Template], entry: str = "x") -> ModelText:
+    """Fill in the templates of a graph's nodes, in order; they read the input as `entry`.
+
+    Beside a node's own fields a template can use {x} and {other}: the first and second tensor
+    argument in a form that broadcasts with the node's value.
+    """
     parts: dict[str, list[str]] = {"module": [], "init": [], "methods": [], "forward": []}
     result = ""
     for node in graph.nodes:
         filled = templates[node.op]
-        fields = _fields(node, node.shape)
+        fields = _fields(graph, node, entry)
         for part, found in parts.items():
             found += [line.format(**fields) for line in getattr(filled, part)]
         if filled.returns:
             result = filled.returns.format(**fields)
-    last = graph.output
+    last = graph.output if graph.nodes else entry
     return ModelText(
         tuple(parts["module"]),
         tuple(parts["init"]),

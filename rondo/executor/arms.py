@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from rondo.executor.protocol import NEVER, Arm, Begun, Done, Job, Lines, Message, StepRecord
+from rondo.executor.protocol import EAGER, NEVER, Arm, Begun, Done, Job, Lines, Message, StepRecord
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -27,10 +27,20 @@ def play(runtime: Runtime, job: Job, send: Send, tracer: LineTracer | None = Non
         if arm.live_from != NEVER:
             runtime.reset()
         traced = tracer if arm.traced else None
+        failed = False
+
+        def report(message: Message, arm: Arm = arm) -> None:
+            nonlocal failed
+            send(message)
+            if arm == EAGER and isinstance(message, Done) and message.record.error:
+                failed = failed or message.record.step not in job.raising
+
         with runtime.ambient():
-            _play_arm(runtime, job.text, arm, send, traced)
+            _play_arm(runtime, job.text, arm, report, traced)
         if traced is not None:
             send(Lines(traced.taken()))
+        if failed:
+            return
 
 
 def _play_arm(

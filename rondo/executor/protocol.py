@@ -55,10 +55,12 @@ RETAINED = Arm("retained", 0)
 
 class Job(msgspec.Struct, frozen=True, array_like=True):
     """Run the arms of one program in one fresh child, within `seconds` and `megabytes` above what
-    the server itself takes."""
+    the server itself takes. An exception of the eager arm in a step that is not in `raising` ends
+    the job: the case is invalid and compiling it would teach nothing."""
 
     text: str
     arms: tuple[Arm, ...]
+    raising: tuple[int, ...] = ()
     seconds: float = 120.0
     megabytes: int = 4096
 

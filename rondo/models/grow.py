@@ -70,6 +70,20 @@ def _carriers(nodes: list[Node]) -> dict[str, list[str]]:
     return found
 
 
+def _twins(nodes: list[Node]) -> list[str]:
+    """The stems of the first two linear layers or weights of one kind and size, which can be
+    tied."""
+    seen: dict[tuple[object, ...], str] = {}
+    for node in nodes:
+        if node.op not in ("linear", "scale_weight"):
+            continue
+        key = (node.op, dict(node.attrs).get("inside"), dict(node.attrs).get("outside"))
+        if key in seen:
+            return [seen[key], node.stem]
+        seen[key] = node.stem
+    return []
+
+
 @lru_cache(maxsize=4096)
 def grow(model: Model) -> Graph:
     """The graph of a model."""
@@ -79,12 +93,12 @@ def grow(model: Model) -> Graph:
     wanted = {k.argument for k in kinds if k.argument}
     arguments = tuple(a for a in _FORWARD_ORDER if a in wanted)
     carriers = _carriers(sketch.nodes)
+    if twins := _twins(sketch.nodes):
+        carriers["parameters"] = twins
     traits = _input_traits(sketch) | set(carriers) | {f"arg.{a}" for a in arguments}
-    if len(carriers.get("parameter", ())) > 1:
-        traits.add("parameters")
     if "parameter" in carriers or "buffer" in carriers:
         traits.add("state")
-    if "floats" in traits and "parameter" not in carriers and all(k.whole for k in kinds):
+    if "floats" in traits and ("parameter" in carriers or all(k.whole for k in kinds)):
         traits.add("takes.int")
     return Graph(
         sketch.input_kind,

@@ -143,7 +143,8 @@ _READS_STATE = (
     OperatorKind("call_closure", carries=("closure",), stem="scaler", whole=False),
     OperatorKind("call_default", carries=("default",), stem="shifted", whole=False),
     OperatorKind("call_method", carries=("method",), stem="act"),
-    OperatorKind("call_submodule", carries=("submodule",), stem="block"),
+    OperatorKind("call_object", carries=("method.object",), stem="Act"),
+    OperatorKind("call_submodule", carries=("submodule", "block"), stem="block"),
     OperatorKind("read_buffer", carries=("buffer",), stem="buffer", whole=False),
     OperatorKind("literal_tensor", carries=("attr.float",), stem="literal", whole=False),
 )

@@ -1,0 +1,49 @@
+"""torch.compile with its eager, aot_eager and Inductor backends, on the CPU.
+
+`emit` and the tables here import no torch; `runtime` does, in the fork server.
+"""
+
+from __future__ import annotations
+
+from harnesses.base import Harness, Program, Runtime
+from harnesses.torch_inductor.emit import emit
+from harnesses.torch_inductor.vocabulary import BACKENDS, VOCABULARY
+from rondo.testcase import TestCase
+
+_WRAPPED = {"TorchRuntimeError", "InternalTorchDynamoError", "BackendCompilerFailed"}
+
+
+class TorchInductor(Harness):
+    """The driver's side of the torch.compile target."""
+
+    name = "torch_inductor"
+    package = "torch"
+    modules = ("torch",)
+    vocabulary = VOCABULARY
+    layers = BACKENDS
+
+    def emit(self, case: TestCase) -> Program:
+        return emit(case)
+
+    def repro(self, case: TestCase, exposing: int, title: str) -> str:
+        from harnesses.torch_inductor.repro import repro
+
+        return repro(emit(case), exposing, title)
+
+    def runtime(self) -> Runtime:
+        from harnesses.torch_inductor.runtime import TorchRuntime
+
+        return TorchRuntime()
+
+    def same_exception(self, eager: tuple[str, ...], compiled: tuple[str, ...]) -> bool:
+        """Dynamo wraps what user code raises while it traces; a user sees an error either way."""
+        return eager[:1] == compiled[:1] or compiled[0] in _WRAPPED
+
+    def documented(self, error: tuple[str, ...], message: str) -> str:
+        """Exceptions that torch documents: see `limits.py`."""
+        from harnesses.torch_inductor.limits import documented
+
+        return documented(error, message)
+
+
+HARNESS = TorchInductor()

@@ -1,0 +1,253 @@
+"""Emission: a test case as a plain PyTorch program, the text that the fuzzer runs and reports."""
+
+from __future__ import annotations
+
+from harnesses.base import Program
+from harnesses.emission import CallPlan, call_lines, function, indent, model_text
+from harnesses.torch_inductor.arguments import SIGNATURE, add_arguments
+from harnesses.torch_inductor.dimensions import EFFECTS
+from harnesses.torch_inductor.events import event_text
+from harnesses.torch_inductor.templates import BUFFER, PARAMETER, RANDOM, TEMPLATES
+from harnesses.torch_inductor.vocabulary import VOCABULARY
+from rondo.models.graph import Graph
+from rondo.models.grow import grow
+from rondo.testcase import Call, Event, TestCase
+
+_HELPERS = {
+    "tensor": """
+def tensor(shape, seed, dtype=torch.float32):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(shape, generator=generator, dtype=torch.float32, device="cpu").to(dtype)
+""",
+    "integers": """
+def integers(shape, seed):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(0, 8, shape, generator=generator, device="cpu")
+""",
+    "backward": """
+def backward(out, times=1, only_first=False):
+    leaves = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor) and t.requires_grad]
+    for left in reversed(range(times if leaves else 0)):
+        total = sum(leaf.sum() for leaf in leaves[: 1 if only_first else None])
+        total.backward(retain_graph=left > 0)
+""",
+    "in_thread": """
+def in_thread(call):
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        return pool.submit(call).result()
+""",
+    "ten_times": """
+def ten_times(module, args, out):
+    return tree_map(lambda t: t * 10 if isinstance(t, torch.Tensor) else t, out)
+""",
+    "doubled": """
+def doubled(module, args):
+    return tuple(arg * 2 if i == 0 else arg for i, arg in enumerate(args))
+""",
+    "make_fn": """
+def make_fn(rate):
+    def fn(h, rate=rate):
+        return h * rate
+
+    return fn
+""",
+}
+"""Helper functions by name; a program holds those that it uses."""
+
+_IMPORTS = {
+    "concurrent.futures": "import concurrent.futures",
+    "copy.": "import copy",
+    "enum.": "import enum",
+    "gc.": "import gc",
+    "random.": "import random",
+    "types.": "import types",
+}
+
+_OPTIONS = {
+    "automatic_dynamic_off": "torch._dynamo.config.automatic_dynamic_shapes = False",
+    "specialize_float": "torch._dynamo.config.specialize_float = True",
+    "specialize_int": "torch._dynamo.config.specialize_int = True",
+    "capture_scalar_outputs": "torch._dynamo.config.capture_scalar_outputs = True",
+    "recompile_limit_2": "torch._dynamo.config.recompile_limit = 2",
+}
+
+
+def _compile_options(case: TestCase) -> str:
+    options = [f'"backend": "{case.setting("backend", "eager")}"']
+    dynamic = case.setting("dynamic", "None")
+    if dynamic != "None":
+        options.append(f'"dynamic": {dynamic}')
+    if case.setting("fullgraph", "False") == "True":
+        options.append('"fullgraph": True')
+    if case.setting("option", "none") == "reduce_overhead" and options[0].endswith('inductor"'):
+        options.append('"mode": "reduce-overhead"')
+    return f"COMPILE = {{{', '.join(options)}}}"
+
+
+def _config_lines(case: TestCase, graph: Graph) -> list[str]:
+    lines = []
+    option = _OPTIONS.get(case.setting("option", "none"))
+    if option:
+        lines.append(option)
+    random = any(node.op in RANDOM for node in graph.nodes)
+    if random and case.setting("backend", "eager") == "inductor":
+        lines.append("torch._inductor.config.fallback_random = True")
+    return lines
+
+
+def _path(graph: Graph, stem: str, below: dict[str, str]) -> str:
+    op = next((node.op for node in graph.nodes if node.stem == stem), "")
+    return stem + below.get(op, "")
+
+
+def _state_class(hooks: bool, keeps_input: bool) -> list[str]:
+    lines = [
+        "class State:",
+        "    def __init__(self, live):",
+        "        self.live, self.made = live, {}",
+        "        self.model = Model()",
+    ]
+    if hooks:
+        lines.append("        self.hooks = []")
+    if keeps_input:
+        lines.append("        self.x = None")
+    return [
+        *lines,
+        "",
+        "    def kept(self, name, make):",
+        "        if name not in self.made:",
+        "            self.made[name] = make()",
+        "        return self.made[name]",
+        "",
+        "    def compiled(self, name, target, **options):",
+        "        if not self.live:",
+        "            return target",
+        '        return self.kept(f"compiled {name}", lambda: torch.compile(target, **options))',
+    ]
+
+
+def _model_class(graph: Graph, seed: int) -> tuple[list[str], list[str]]:
+    parameter = next(iter(graph.targets("parameter")), None)
+    entry = "x"
+    cast = []
+    if parameter is not None and graph.input_kind != "tokens":
+        entry = "x0"
+        cast = [f"x0 = x.to(self.{_path(graph, parameter, PARAMETER)}.dtype)"]
+    text = model_text(graph, TEMPLATES, entry)
+    names = ", ".join(["self", "x", *(SIGNATURE[a] for a in graph.arguments)])
+    seeded = ["torch.manual_seed(" + str(seed) + ")"] if seed and "parameter" in graph.traits else []
+    body = ["def __init__(self):", *indent(["super().__init__()", *seeded, *text.init], 1), ""]
+    body += [*_spaced(text.methods), f"def forward({names}):"]
+    body += indent([*cast, *text.forward, f"return {text.result}"], 1)
+    return _module_blocks(text.module), ["class Model(torch.nn.Module):", *indent(body, 1)]
+
+
+def _spaced(methods: tuple[str, ...]) -> list[str]:
+    lines: list[str] = []
+    for line in methods:
+        starts = line.startswith(("def ", "@"))
+        if starts and lines and lines[-1] and not lines[-1].startswith("@"):
+            lines.append("")
+        lines.append(line)
+    return [*lines, ""] if lines else []
+
+
+def _module_blocks(text: tuple[str, ...]) -> list[str]:
+    """Module-level lines, with the two blank lines between blocks that formatters want."""
+    lines: list[str] = []
+    for line in text:
+        starts = line and not line.startswith((" ", ")"))
+        if starts and lines and lines[-1] and (line.startswith(("def ", "class ")) or lines[-1][0] == " "):
+            lines += ["", ""]
+        lines.append(line)
+    return lines
+
+
+def _call_step(graph: Graph, step: Call, index: int, keeps_input: bool) -> tuple[str, list[str]]:
+    plan = CallPlan(graph, index, step.batch, {}, f="f")
+    default = ['f = s.compiled("model", s.model, **COMPILE)']
+    for deviation in step.deviations:
+        effect = EFFECTS[deviation.dimension, deviation.value]
+        effect.apply(plan)
+        plan.sentences.append(effect.says)
+    routed = {"callee", "wrapper"} & {d.dimension for d in step.deviations}
+    exported = plan.fields.get("export")
+    if not routed:
+        plan.before += default
+    add_arguments(plan, keeps_input)
+    if exported:
+        arguments = "(x,)" if not plan.keywords else "(), {'x': x}"
+        arguments = f"({', '.join(plan.positional)},)" if plan.positional else arguments
+        plan.inputs.append("f = s.model")
+        plan.inputs.append("if s.live:")
+        plan.inputs.append(f"    f = torch.export.export(s.model, {arguments}).module()")
+        plan.f = "f"
+    sentence = ", ".join([f"Call with a batch of {step.batch}", *plan.sentences])
+    return sentence, call_lines(plan)
+
+
+def _event_step(graph: Graph, step: Event) -> tuple[str, list[str]]:
+    stems = graph.targets(VOCABULARY.event[step.kind].needs)
+    submodules = graph.targets("submodule")
+    stem = stems[step.target % len(stems)] if stems else ""
+    if step.value == "submodule" and not stem:
+        stem = submodules[step.target % len(submodules)]
+    below = BUFFER if "buffer" in step.kind else PARAMETER
+    others = [other for other in stems if other != stem] or [stem]
+    fields = {
+        "t": stem,
+        "T": stem.capitalize(),
+        "v": step.value,
+        "p": _path(graph, stem, below),
+        "p2": _path(graph, others[0], below),
+    }
+    text = event_text(step.kind, step.value)
+    sentence = text.says.format(**fields)
+    return sentence[0].upper() + sentence[1:], [line.format(**fields) for line in text.lines]
+
+
+def emit(case: TestCase) -> Program:
+    """The program of a test case."""
+    graph = grow(case.model)
+    keeps_input = any(
+        isinstance(step, Call) and step.get("values", "own") == "previous_tensors"
+        for step in case.steps
+    )
+    steps: list[tuple[str, list[str]]] = []
+    for index, step in enumerate(case.steps):
+        if isinstance(step, Call):
+            steps.append(_call_step(graph, step, index, keeps_input))
+        else:
+            steps.append(_event_step(graph, step))
+    functions = [function(f"step_{i + 1}", *step) for i, step in enumerate(steps)]
+    hooks = any("hook" in line for text in functions for line in text)
+    text = _assemble(case, graph, functions, _state_class(hooks, keeps_input))
+    calls = tuple(i for i, step in enumerate(case.steps) if isinstance(step, Call))
+    raising = frozenset(
+        i
+        for i, step in enumerate(case.steps)
+        if isinstance(step, Call) and step.get("bad_call", "no") != "no"
+    )
+    return Program(text, tuple(sentence for sentence, _ in steps), calls, raising)
+
+
+def _assemble(
+    case: TestCase, graph: Graph, functions: list[list[str]], state: list[str]
+) -> str:
+    module, model = _model_class(graph, case.model.seed)
+    blocks = [module] if module else []
+    blocks += [model, state, *functions]
+    body = "\n\n\n".join("\n".join(block) for block in blocks)
+    needed = [text.strip("\n") for name, text in _HELPERS.items() if f"{name}(" in body or f"({name})" in body]
+    reseed = "def reseed(seed):\n    random.seed(seed)\n    torch.manual_seed(seed)"
+    helpers = "\n\n\n".join([reseed, *needed])
+    imports = [line for mark, line in _IMPORTS.items() if mark in body + helpers]
+    tree = [name for name in ("tree_leaves", "tree_map") if f"{name}(" in helpers]
+    top = [*imports, "", "import torch"]
+    if tree:
+        top.append(f"from torch.utils._pytree import {', '.join(tree)}")
+    config = [*_config_lines(case, graph), _compile_options(case)]
+    names = ", ".join(f"step_{i + 1}" for i in range(len(functions)))
+    steps = f"STEPS = ({names},)" if len(functions) == 1 else f"STEPS = ({names})"
+    head = "\n\n".join(["\n".join(top), "\n".join(config)])
+    return "\n\n\n".join([head, helpers, body, steps]) + "\n"

@@ -1,0 +1,35 @@
+"""Exceptions of compiled calls that torch documents, each with the page that says so."""
+
+from __future__ import annotations
+
+_DOCS = "https://docs.pytorch.org/docs/stable/"
+
+_DOCUMENTED = (
+    (
+        "Unsupported",
+        "",
+        "fullgraph=True raises at a graph break: " + _DOCS + "generated/torch.compile.html",
+    ),
+    (
+        "FailOnRecompileLimitHit",
+        "",
+        "fullgraph=True raises at the recompile limit: "
+        + _DOCS
+        + "user_guide/torch_compiler/compile/programming_model.recompilation.html",
+    ),
+    (
+        "ConstraintViolationError",
+        "",
+        "mark_dynamic raises when the code specialises the dimension: "
+        + _DOCS
+        + "user_guide/torch_compiler/torch.compiler_dynamic_shapes.html",
+    ),
+)
+
+
+def documented(error: tuple[str, ...], message: str) -> str:
+    """The documentation that covers an exception, or the empty string."""
+    for name, part, page in _DOCUMENTED:
+        if name in error and part in message:
+            return page
+    return ""

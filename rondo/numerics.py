@@ -1,0 +1,104 @@
+"""When do two observations count as the same: exact where exactness is promised, else within the
+element type's tolerance or as close to the float64 reference as eager execution is.
+
+The rule follows the idea of `torch._dynamo.utils.same` (PyTorch): a compiled result may be no
+further from the float64 reference than a small multiple of eager's own distance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.executor.protocol import Observation
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """Relative and absolute bound, and how many times eager's own error is allowed."""
+
+    relative: float
+    absolute: float
+    factor: float
+
+
+_TOLERANCES = {
+    "float64": Tolerance(1e-7, 1e-8, 3.0),
+    "float32": Tolerance(1e-4, 1e-5, 3.0),
+    "float16": Tolerance(4e-3, 4e-3, 8.0),
+    "bfloat16": Tolerance(3e-2, 3e-2, 8.0),
+}
+_REFERENCE_FLOOR = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3, "bfloat16": 2e-2}
+
+
+def difference(eager: Observation, got: Observation, wide: Observation | None = None) -> str:
+    """What differs between two observations of the same thing, or the empty string.
+
+    `wide` is the same thing in the float64 reference, when there is one.
+    """
+    if eager.dtype != got.dtype:
+        return f"type {got.dtype} instead of {eager.dtype}"
+    if eager.shape != got.shape:
+        return f"shape {got.shape} instead of {eager.shape}"
+    if eager.note != got.note:
+        return f"{got.note or 'no flags'} instead of {eager.note or 'no flags'}"
+    if eager.data == got.data:
+        return ""
+    if not eager.kind:
+        return f"{_text(got)} instead of {_text(eager)}"
+    tolerance = _TOLERANCES.get(eager.dtype)
+    if tolerance is None:
+        return _worst(_array(eager), _array(got))
+    return _float_difference(eager, got, wide, tolerance)
+
+
+def _text(value: Observation) -> str:
+    return value.data.decode(errors="replace")[:80]
+
+
+def _array(value: Observation) -> NDArray[np.generic]:
+    return np.frombuffer(value.data, dtype=value.kind).reshape(value.shape)
+
+
+def _worst(eager: NDArray[np.generic], got: NDArray[np.generic]) -> str:
+    place = int(np.argmax(eager.ravel() != got.ravel()))
+    return f"{got.ravel()[place]} instead of {eager.ravel()[place]} at flat index {place}"
+
+
+def _float_difference(
+    eager: Observation, got: Observation, wide: Observation | None, tolerance: Tolerance
+) -> str:
+    expected = _array(eager).astype(np.float64)
+    actual = _array(got).astype(np.float64)
+    close = np.isclose(
+        actual, expected, rtol=tolerance.relative, atol=tolerance.absolute, equal_nan=True
+    )
+    if close.all() or _near_reference(eager, expected, actual, wide, tolerance):
+        return ""
+    place = int(np.argmin(close.ravel()))
+    return f"{actual.ravel()[place]:.6g} instead of {expected.ravel()[place]:.6g}"
+
+
+def _near_reference(
+    eager: Observation,
+    expected: NDArray[np.float64],
+    actual: NDArray[np.float64],
+    wide: Observation | None,
+    tolerance: Tolerance,
+) -> bool:
+    """Whether the compiled values are about as close to the reference as eager's are.
+
+    Root mean square errors relative to the reference's magnitude, over finite entries.
+    """
+    if wide is None or wide.kind != "<f8" or wide.shape != eager.shape:
+        return False
+    reference = np.asarray(_array(wide), dtype=np.float64)
+    if not (np.isfinite(reference) & np.isfinite(actual) & np.isfinite(expected)).all():
+        return False
+    scale = float(np.sqrt(np.mean(reference**2))) or 1.0
+    eager_error = float(np.sqrt(np.mean((expected - reference) ** 2)))
+    error = float(np.sqrt(np.mean((actual - reference) ** 2)))
+    floor = _REFERENCE_FLOOR[eager.dtype] * scale
+    return error <= tolerance.factor * eager_error + floor

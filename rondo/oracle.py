@@ -1,0 +1,314 @@
+"""Three arms, one verdict: eager, compiled from empty state, compiled with state kept.
+
+The lazy order spends compile time only where it can teach: `eager` and `retained` share a child;
+only a disagreement pays for the second eager run (is the case deterministic?), the float64
+reference, the `reset` arm (is a fresh compile right?) and the confirmation (is it the compiler's
+state, with the same program state before the exposing step?).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from harnesses.base import Harness, Program
+from rondo.executor.protocol import (
+    EAGER,
+    NEVER,
+    RETAINED,
+    Arm,
+    Death,
+    Executor,
+    Job,
+    Observation,
+    Outcome,
+    StepRecord,
+)
+from rondo.numerics import difference
+from rondo.testcase import TestCase
+
+SYMPTOM_OF_ROLE = {
+    "output": "wrong_result",
+    "gradient": "wrong_gradient",
+    "input": "wrong_state",
+    "parameter": "wrong_state",
+    "buffer": "wrong_state",
+    "attribute": "wrong_state",
+    "rng": "wrong_state",
+}
+SYMPTOM_OF_DEATH = {"crash": "crash", "hang": "hang", "memory": "memory"}
+_ROLES = tuple(SYMPTOM_OF_ROLE)
+AGAIN = Arm("eager again", NEVER)
+WIDE = Arm("float64", NEVER, wide=True)
+TRACED = Arm("retained", 0, traced=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first thing that differs from eager execution: at which step, with which symptom, where
+    (`role:path`) and how."""
+
+    step: int
+    symptom: str
+    where: str
+    detail: str
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """What makes two differences alike: the symptom and the role."""
+        return self.symptom, self.where.partition(":")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the oracle says of a test case.
+
+    `kind` is pass, stateful, stateless, reset_only, nondeterministic, invalid or documented;
+    `behaviour` is what the compiler did, step by step, in the retained arm.
+    """
+
+    kind: str
+    difference: Difference | None = None
+    note: str = ""
+    behaviour: tuple[tuple[str, ...], ...] = ()
+    reset_behaviour: tuple[str, ...] = ()
+    lines: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    arm_seconds: tuple[tuple[str, float], ...] = ()
+    seconds: float = 0.0
+    runs: int = 0
+
+    @property
+    def symptom(self) -> str:
+        """The symptom of its difference, or the empty string."""
+        return self.difference.symptom if self.difference else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Wall seconds and megabytes above the server's own that one child may take."""
+
+    seconds: float = 120.0
+    megabytes: int = 4096
+
+
+class Oracle:
+    """Judges test cases of one target with one executor."""
+
+    def __init__(
+        self, harness: Harness, executor: Executor, limits: Limits | None = None, full: bool = False
+    ) -> None:
+        self._harness = harness
+        self._executor = executor
+        self._limits = limits or Limits()
+        self._full = full
+        self._runs = 0
+
+    def judge(self, case: TestCase, traced: bool = False) -> Verdict:
+        """The verdict on a test case; `traced` also collects the compiler's lines."""
+        self._runs = 0
+        program = self._harness.emit(case)
+        first = self._run(program, EAGER, TRACED if traced else RETAINED)
+        verdict = self._first_look(program, first)
+        return replace(
+            verdict,
+            behaviour=tuple(record.behaviour for record in first.arms.get("retained", ())),
+            lines=tuple(first.lines.items()),
+            arm_seconds=_arm_seconds(first),
+            seconds=first.seconds,
+            runs=self._runs,
+        )
+
+    def _run(self, program: Program, *arms: Arm) -> Outcome:
+        self._runs += 1
+        limits = self._limits
+        raising = tuple(sorted(program.raising))
+        job = Job(program.text, arms, raising, limits.seconds, limits.megabytes)
+        return self._executor.run(job)
+
+    def _first_look(self, program: Program, first: Outcome) -> Verdict:
+        if trouble := self._invalid(program, first):
+            return Verdict("invalid", note=trouble)
+        found = self._difference(first, "retained", {})
+        if found is None:
+            return self._look_at_reset(program, first) if self._full else Verdict("pass")
+        if found.symptom == "documented":
+            return Verdict("documented", replace(found, symptom="exception"), found.detail)
+        return self._second_look(program, first, found)
+
+    def _invalid(self, program: Program, outcome: Outcome) -> str:
+        if outcome.trouble:
+            return outcome.trouble
+        if outcome.death and outcome.death.arm in ("", "eager"):
+            return f"eager execution: {outcome.death.kind} ({outcome.death.detail})"
+        for record in outcome.arms.get("eager", ()):
+            if record.error and record.step not in program.raising:
+                return f"step {record.step + 1}: {record.error[0]}: {record.message}"
+        return ""
+
+    def _second_look(self, program: Program, first: Outcome, found: Difference) -> Verdict:
+        """Is the disagreement real: deterministic, and beyond rounding?"""
+        second = self._run(program, AGAIN, WIDE)
+        shaky = self._difference(
+            replace_arm(first, "retained", second.arms.get(AGAIN.name, [])), "retained", {}, None
+        )
+        if shaky is not None:
+            return Verdict("nondeterministic", shaky, "two eager runs differ")
+        wide = {record.step: record for record in second.arms.get(WIDE.name, ())}
+        real = self._difference(first, "retained", wide)
+        if real is None:
+            return Verdict("pass", note="equal by the float64 reference")
+        return self._against_reset(program, first, real, wide)
+
+    def _against_reset(
+        self,
+        program: Program,
+        first: Outcome,
+        found: Difference,
+        wide: dict[int, StepRecord],
+    ) -> Verdict:
+        k = found.step
+        reset = self._run(program, Arm("reset", k, stop_after=k))
+        wrong = self._difference_at(k, first, reset, "reset", wide)
+        if wrong is not None:
+            note = "the reset arm is wrong too" + ("" if wrong.kind == found.kind else ", otherwise")
+            return Verdict("stateless", found, note)
+        return self._confirm(program, first, found, wide, reset)
+
+    def _confirm(
+        self,
+        program: Program,
+        first: Outcome,
+        found: Difference,
+        wide: dict[int, StepRecord],
+        reset: Outcome,
+    ) -> Verdict:
+        """Again with state kept, and with state emptied before the exposing step but the same
+        program state: only the first may be wrong."""
+        k = found.step
+        again = self._run(program, Arm("retained", 0, stop_after=k))
+        repeated = self._difference_at(k, first, again, "retained", wide)
+        if repeated is None or repeated.kind != found.kind:
+            return Verdict("nondeterministic", found, "the retained arm did not repeat it")
+        rewound = self._run(program, Arm("rewound", 0, reset_before=k, stop_after=k))
+        if self._difference_at(k, first, rewound, "rewound", wide) is not None:
+            return Verdict(
+                "stateless", found, "wrong from the same program state with empty compiler state too"
+            )
+        last = reset.arms["reset"][-1]
+        return Verdict("stateful", found, reset_behaviour=last.behaviour)
+
+    def _look_at_reset(self, program: Program, first: Outcome) -> Verdict:
+        """Full mode: is a fresh compile of one of the later calls wrong where state helps?"""
+        calls = [k for k in program.calls if k not in program.raising]
+        if not calls or len(program.text) % 4:
+            return Verdict("pass")
+        k = calls[len(program.text) // 4 % len(calls)]
+        reset = self._run(program, Arm("reset", k, stop_after=k))
+        wrong = self._difference_at(k, first, reset, "reset", {})
+        if wrong is None or wrong.symptom == "documented":
+            return Verdict("pass")
+        second = self._run(program, AGAIN, WIDE)
+        wide = {record.step: record for record in second.arms.get(WIDE.name, ())}
+        wrong = self._difference_at(k, first, reset, "reset", wide)
+        return Verdict("reset_only", wrong) if wrong else Verdict("pass")
+
+    def _difference(
+        self,
+        outcome: Outcome,
+        arm: str,
+        wide: dict[int, StepRecord],
+        death: Death | None | str = "own",
+    ) -> Difference | None:
+        """The first difference of an arm from the eager arm of the same outcome."""
+        died = outcome.death if death == "own" else None
+        eager = {record.step: record for record in outcome.arms.get("eager", ())}
+        for record in outcome.arms.get(arm, ()):
+            found = self._step_difference(eager[record.step], record, wide.get(record.step))
+            if found is not None:
+                return found
+        if died is not None and died.arm == arm:
+            return Difference(died.step, SYMPTOM_OF_DEATH[died.kind], died.kind, died.detail)
+        return None
+
+    def _difference_at(
+        self,
+        k: int,
+        first: Outcome,
+        outcome: Outcome,
+        arm: str,
+        wide: dict[int, StepRecord],
+    ) -> Difference | None:
+        """How step k of an arm differs from the eager arm of the first outcome."""
+        eager = first.arms["eager"][k]
+        if outcome.trouble:
+            return Difference(k, "exception", "executor", outcome.trouble)
+        if outcome.death is not None:
+            died = outcome.death
+            return Difference(k, SYMPTOM_OF_DEATH[died.kind], died.kind, died.detail)
+        record = outcome.arms[arm][k]
+        return self._step_difference(eager, record, wide.get(k))
+
+    def _step_difference(
+        self, eager: StepRecord, got: StepRecord, wide: StepRecord | None
+    ) -> Difference | None:
+        if raised := self._exception_difference(eager, got):
+            return raised
+        references = _by_place(wide.observations) if wide and not wide.error else {}
+        expected = _by_place(eager.observations)
+        actual = _by_place(got.observations)
+        for role, path in _places(expected, actual):
+            if eager.error and role in ("output", "input"):
+                continue
+            detail = _observed(
+                expected.get((role, path)), actual.get((role, path)), references.get((role, path))
+            )
+            if detail:
+                symptom = SYMPTOM_OF_ROLE[role]
+                return Difference(eager.step, symptom, f"{role}:{path}", detail)
+        return None
+
+    def _exception_difference(self, eager: StepRecord, got: StepRecord) -> Difference | None:
+        if got.error and not eager.error:
+            page = self._harness.documented(got.error, got.message)
+            symptom = "documented" if page else "exception"
+            detail = page or f"{got.error[0]}: {got.message.splitlines()[0][:160]}"
+            return Difference(eager.step, symptom, f"exception:{got.error[0]}", detail)
+        if eager.error and not got.error:
+            detail = f"no exception instead of {eager.error[0]}"
+            return Difference(eager.step, "missing_exception", "exception:", detail)
+        if eager.error and not self._harness.same_exception(eager.error, got.error):
+            detail = f"{got.error[0]} instead of {eager.error[0]}"
+            return Difference(eager.step, "exception", f"exception:{got.error[0]}", detail)
+        return None
+
+
+def replace_arm(outcome: Outcome, name: str, records: list[StepRecord]) -> Outcome:
+    """The outcome with other records for one arm."""
+    return Outcome({**outcome.arms, name: records}, outcome.death, {}, outcome.seconds)
+
+
+def _by_place(seen: tuple[Observation, ...]) -> dict[tuple[str, str], Observation]:
+    return {(o.role, o.path): o for o in seen}
+
+
+def _places(
+    expected: dict[tuple[str, str], Observation], actual: dict[tuple[str, str], Observation]
+) -> Iterator[tuple[str, str]]:
+    """Every place that either side saw, outputs first."""
+    places = dict.fromkeys([*expected, *actual])
+    yield from sorted(places, key=lambda place: _ROLES.index(place[0]))
+
+
+def _observed(
+    expected: Observation | None, actual: Observation | None, wide: Observation | None
+) -> str:
+    if expected is None or actual is None:
+        return "missing" if actual is None else "not there in eager execution"
+    return difference(expected, actual, wide)
+
+
+def _arm_seconds(outcome: Outcome) -> tuple[tuple[str, float], ...]:
+    return tuple(
+        (name, sum(record.seconds for record in records))
+        for name, records in outcome.arms.items()
+    )
