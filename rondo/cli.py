@@ -18,7 +18,7 @@ from rich.markup import escape
 from rondo.errors import FormatError, RondoError, SetupError
 
 if TYPE_CHECKING:
-    from harnesses.base import Program
+    from harnesses.base import Harness, Program
     from rondo.codec import Codec
     from rondo.testcase import TestCase
 
@@ -81,13 +81,12 @@ def show(
     ] = False,
 ) -> None:
     """Print a test case: its model, settings and steps, and the program that it is emitted as."""
-    from harnesses import base
     from rondo import jsonform
     from rondo.codec import Codec
 
     if as_json and program:
         raise SetupError("--json and --program exclude each other", "give one of them")
-    harness = base.load(target)
+    harness = load_harness(target)
     case = read_case(file, Codec(harness.vocabulary))
     if as_json:
         typer.echo(jsonform.to_json(case), nl=False)
@@ -108,10 +107,9 @@ def adopt(
 
     A file that is there already stays as it is; the source is never changed.
     """
-    from harnesses import base
     from rondo.codec import Codec
 
-    codec = Codec(base.load(target).vocabulary)
+    codec = Codec(load_harness(target).vocabulary)
     try:
         found = [p.read_bytes() for p in _files(source)]
         destination.mkdir(parents=True, exist_ok=True)
@@ -139,6 +137,21 @@ def _adopt(data: bytes, codec: Codec, destination: Path) -> bool:
     except FileExistsError:
         return False
     return True
+
+
+def load_harness(target: str) -> Harness:
+    """The harness of a target.
+
+    Raises SetupError for an unknown one, and for one that cannot be imported.
+    """
+    from harnesses import base
+
+    try:
+        return base.load(target)
+    except ImportError as error:
+        raise SetupError(
+            f"target {target} cannot be loaded: {error}", "`rondo doctor` says what is missing"
+        ) from error
 
 
 def read_case(path: Path, codec: Codec) -> TestCase:

@@ -35,6 +35,8 @@ Status = Literal["ok", "warning", "missing"]
 
 SUPPORTED = ((3, 11), (3, 14))
 CONSTRAINTS = Path(__file__).resolve().parents[1] / "constraints.txt"
+BUNDLED = {"setuptools"}
+"""What a new virtual environment brings in a version of its own."""
 PACKAGES = ("jinja2", "msgspec", "numpy", "tqdm")
 COMPILERS = ("g++", "clang++")
 PROGRAM = "#include <cmath>\n#include <vector>\nint main() { return std::vector<int>(1).at(0); }\n"
@@ -226,7 +228,7 @@ def check_versions() -> Check:
     """Installed packages against the versions that were tested."""
     if not CONSTRAINTS.is_file():
         return Check("tested versions", "warning", "no constraints.txt beside the rondo package")
-    tested = dict(_pins(CONSTRAINTS.read_text()))
+    tested = {n: v for n, v in _pins(CONSTRAINTS.read_text()) if n not in BUNDLED}
     installed = {name: _version(name).partition("+")[0] for name in tested}
     present = {name: version for name, version in installed.items() if version}
     other = [f"{n} {v} (tested {tested[n]})" for n, v in present.items() if v != tested[n]]

@@ -97,6 +97,19 @@ def test_an_unknown_target_is_one_message(rondo, case_file: Path) -> None:
     assert "there is no target 'nonsense'" in err
 
 
+def test_a_target_that_cannot_be_imported_is_one_message(
+    rondo, monkeypatch, case_file: Path
+) -> None:
+    def load(name: str) -> base.Harness:
+        raise ImportError("No module named 'framework'")
+
+    monkeypatch.setattr(base, "load", load)
+    code, _, err = rondo("show", case_file)
+    assert code == 2
+    assert "No module named 'framework'" in err
+    assert "rondo doctor" in err
+
+
 def test_options_that_exclude_each_other_are_refused(rondo, case_file: Path) -> None:
     assert rondo("show", case_file, "--json", "--program")[0] == 2
 
