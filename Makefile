@@ -39,7 +39,7 @@ doctor: $(VENV)/core.stamp
 
 clean:
 	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache
-	find fuzz harnesses rondo tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	find $(wildcard fuzz harnesses rondo tests tools) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is as old as what it was installed from, so this is quick when there is nothing to do.
 $(VENV)/%.stamp: pyproject.toml constraints.txt | $(BIN)/pip
