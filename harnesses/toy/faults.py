@@ -1,0 +1,3 @@
+"""temp"""
+
+FAULTS: dict = {}
