@@ -46,10 +46,11 @@ _NUMBERS = {"size", "draw", *SCALARS}
 
 def disk_key(backend: str, recording: Recording) -> str:
     """What an artefact depends on: the backend, the graph, and the constants in it."""
-    return _digest(backend, recording.body, recording)
+    return digest(backend, recording.body, recording)
 
 
-def _digest(backend: str, body: tuple[Instruction | Effect, ...], recording: Recording) -> str:
+def digest(backend: str, body: tuple[Instruction | Effect, ...], recording: Recording) -> str:
+    """The name on disk of a backend, a body and the rest of a recording."""
     text = repr((backend, recording.arrays, recording.others, body, recording.output))
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -139,7 +139,7 @@ class Compiled:
         entry, reason = cache.lookup(frame)
         if entry is not None:
             LOG.append("reused")
-            return run_entry(entry, frame)
+            return run_hit(entry, frame)
         if len(cache.entries) >= self.options.limit:
             return over_limit(cache, frame)
         LOG.append(f"recompiled:{reason}" if cache.entries else "compiled")
@@ -188,6 +188,11 @@ def run_entry(entry: Entry, frame: Frame) -> Any:
     return rebuilt(entry.output, env)
 
 
+def run_hit(entry: Entry, frame: Frame) -> Any:
+    """Run an entry that an earlier call compiled."""
+    return run_entry(entry, frame)
+
+
 def over_limit(cache: FunctionCache, frame: Frame) -> Any:
     """A function with too many entries runs eagerly when none of them fits."""
     LOG.append("fallback:limit")
@@ -208,6 +213,11 @@ def reset() -> None:
     """Forget everything, on disk too."""
     drop_memory()
     DISK.clear()
+
+
+def plain_modes() -> None:
+    """Set every ambient mode to its plain value."""
+    SESSION.plain_modes()
 
 
 # --- what programs use beside modules -----------------------------------------------------------

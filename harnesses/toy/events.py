@@ -152,7 +152,7 @@ _TABLE: dict[tuple[str, str], Happening] = {
         "Draw from random object {n}.", "s.model.{n}.random()"
     ),
     ("collect_garbage", "dropped"): _happening(
-        "Drop the compiled objects and collect garbage.", "s.made.clear()", "gc.collect()"
+        "Drop the compiled objects and collect garbage.", "s.made.clear()", "gc.collect(1)"
     ),
     ("drop_compiler_state", "in_memory"): _happening(
         "Drop the compiler's in-memory state; what is on disk stays.", "toy.drop_memory()"

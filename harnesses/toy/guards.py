@@ -123,7 +123,7 @@ def _property(value: property, inside: tuple[object, ...]) -> Any:
 
 
 def _function(value: types.FunctionType, inside: tuple[object, ...]) -> Any:
-    cells = tuple(_snapshot(cell.cell_contents, inside) for cell in value.__closure__ or ())
+    cells = tuple(_snapshot(content, inside) for content in closure_values(value))
     return (
         Same(function_code(value)),
         _snapshot(value.__defaults__, inside),
@@ -136,6 +136,11 @@ def _function(value: types.FunctionType, inside: tuple[object, ...]) -> Any:
 def function_code(function: types.FunctionType) -> types.CodeType:
     """What a function's body is, for its guard."""
     return function.__code__
+
+
+def closure_values(function: types.FunctionType) -> list[Any]:
+    """What a function's closure cells hold."""
+    return [cell.cell_contents for cell in function.__closure__ or ()]
 
 
 def globals_read(function: types.FunctionType) -> dict[str, Any]:

@@ -80,6 +80,15 @@ class Module:
             if isinstance(value, Parameter | Buffer)
         }
 
+    def visible_state(self) -> dict[str, Any]:
+        """Every attribute that is not a module, by path."""
+        return {
+            f"{prefix}{name}": value
+            for prefix, module in self.modules()
+            for name, value in vars(module).items()
+            if not isinstance(value, Module)
+        }
+
     def load_state(self, values: dict[str, Array]) -> None:
         """Copy values into parameters and buffers."""
         for path, array in self.state().items():

@@ -173,16 +173,15 @@ def _call(graph: Graph, number: int, call: Call) -> tuple[str, list[str]]:
 
 def _arguments(plan: CallPlan) -> None:
     """Set up the input and the other arguments, with what the effects have put into `fields`."""
-    first = [_input(plan)]
+    plan.fields["shape"] = _shape(plan)
+    first = _input(plan)
     named = [("x", "x")]
     for kind in plan.graph.arguments:
         name = PARAMETERS[kind].partition("=")[0]
         expression, *setup = _ARGUMENTS[kind](plan.fields)
         plan.inputs += [*setup, f"{name} = {expression}"]
         named.append((name, name))
-    if any("s.previous" in line for line in plan.inputs):
-        first.append("drawn = x")
-    plan.inputs[:0] = first
+    plan.inputs.insert(0, first)
     plan.inputs.append("s.last = x")
     keyword = plan.fields.get("structure") == "keyword"
     if keyword:
@@ -193,7 +192,7 @@ def _arguments(plan: CallPlan) -> None:
 
 
 _ARGUMENTS = {
-    "tensor": lambda f: (f.get("other", f"toy.sample((2,), seed={f['seed']})"),),
+    "tensor": lambda f: (f.get("other", f"toy.sample({f['shape']}, seed=5{f['seed']})"),),
     "scalar": lambda f: (f.get("scalar", "1.5"),),
     "list": lambda f: (
         f.get("items", "[a, b]"),
@@ -207,11 +206,15 @@ _ARGUMENTS = {
 """The expression of each kind of argument, then the lines that it needs first."""
 
 
+def _shape(plan: CallPlan) -> str:
+    named = {"B": str(plan.batch), "T": plan.fields["length"]}
+    sizes = [named.get(str(size), str(size)) for size in plan.graph.input_shape]
+    return f"({', '.join(sizes)})"
+
+
 def _input(plan: CallPlan) -> str:
     f = plan.fields
-    named = {"B": str(plan.batch), "T": f["length"]}
-    sizes = [named.get(str(size), str(size)) for size in plan.graph.input_shape]
-    shape = f"({', '.join(sizes)})"
+    shape = f["shape"]
     if plan.graph.input_kind == "tokens":
         return f"x = toy.tokens({shape}, seed={f['seed']})"
     options = "".join(

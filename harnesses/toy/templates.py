@@ -38,7 +38,7 @@ _ORDINARY = _simple(
     add_input="{h} + x.sum()",
     masked_fill="toy.where({h} > 1, 3, {h})",
     concatenate="toy.concatenate([{h}, {h} * 2], -1)",
-    slice_half="{h}[..., : {outside}]",
+    slice_half="{h}[..., 0:{outside}]",
     sum_last="{h}.sum(-1, keepdims=True)",
     maximum_last="{h}.max(-1, keepdims=True)",
     mean_last="{h}.mean(-1, keepdims=True)",

@@ -78,8 +78,7 @@ class Trace:
         Raises GraphBreak where it cannot be recorded, and whatever the call itself raises.
         """
         target = self.frame.target
-        saved = snapshot(target)
-        self.guard("target", lambda frame: snapshot(frame.target) == saved)
+        self.guard_target(target)
         self.guard_structure()
         args = [
             self.argument(f"args[{i}]", value, lambda frame, i=i: frame.args[i])
@@ -114,6 +113,11 @@ class Trace:
         self.guards.append(Guard(kind, holds))
 
     # --- arguments -----------------------------------------------------------------------
+
+    def guard_target(self, target: Any) -> None:
+        """Guard what is called: the module or bound object, or the function's content."""
+        saved = snapshot(target)
+        self.guard("target", lambda frame: snapshot(frame.target) == saved)
 
     def guard_structure(self) -> None:
         """Guard how many arguments there are, and their names."""
@@ -165,11 +169,15 @@ class Trace:
     def size(self, key: str, size: int, get: Getter) -> int:
         """One size of an argument: symbolic if it varies and is neither 0 nor 1."""
         if not self.profile.varies(key, size) or size < 2:
-            self.guard("shape", lambda frame: get(frame) == size)
+            self.guard_size(get, size)
             return size
         self.guard_bound(get)
         self._bounded.add(key)
         return self.leaf_number(key, size, get)
+
+    def guard_size(self, get: Getter, size: int) -> None:
+        """Guard a static size."""
+        self.guard("shape", lambda frame: get(frame) == size)
 
     def guard_bound(self, get: Getter) -> None:
         """A symbolic size is never 0 or 1: comparisons with these are decided while tracing."""
@@ -277,6 +285,8 @@ class Trace:
 
     def save_content(self, data: np.ndarray) -> None:
         """Have an array's content put back after tracing."""
+        if not data.flags.writeable:
+            return  # the write is about to fail
         copy = data.copy()
         self._undo.append(lambda: operator.setitem(data, ..., copy))
 
