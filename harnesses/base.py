@@ -71,7 +71,7 @@ class Harness(ABC):
         """The program of a test case; deterministic."""
 
     @abstractmethod
-    def repro(self, case: TestCase, exposing: int, title: str) -> str:
+    def repro(self, case: TestCase, exposing: int, title: str, seconds: int = 300) -> str:
         """A standalone program of the framework and NumPy that shows the bug at step `exposing`
         (0-based): exit 1 while it is there, 0 when it is gone, 2 when it cannot tell."""
 

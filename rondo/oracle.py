@@ -64,15 +64,15 @@ class Verdict:
     """What the oracle says of a test case.
 
     `kind` is pass, stateful, stateless, reset_only, nondeterministic, invalid or documented;
-    `behaviour` is what the compiler did, step by step, in the retained arm.
+    `behaviour` is what the compiler did in the retained arm: (step, events) for each call;
+    `seconds` is the wall time of all `runs` children.
     """
 
     kind: str
     difference: Difference | None = None
     note: str = ""
-    behaviour: tuple[tuple[str, ...], ...] = ()
+    behaviour: tuple[tuple[int, tuple[str, ...]], ...] = ()
     reset_behaviour: tuple[str, ...] = ()
-    lines: tuple[tuple[str, tuple[int, ...]], ...] = ()
     arm_seconds: tuple[tuple[str, float], ...] = ()
     seconds: float = 0.0
     runs: int = 0
@@ -101,29 +101,41 @@ class Oracle:
         self._executor = executor
         self._limits = limits or Limits()
         self._full = full
+        self._confirms = True
         self._runs = 0
+        self._seconds = 0.0
 
-    def judge(self, case: TestCase, traced: bool = False) -> Verdict:
-        """The verdict on a test case; `traced` also collects the compiler's lines."""
-        self._runs = 0
+    def judge(self, case: TestCase, confirm: bool = True) -> Verdict:
+        """The verdict on a test case.
+
+        Without `confirm` a `stateful` verdict rests on the three arms alone, at half the cost:
+        enough to guide a search that ends with a confirmed verdict.
+        """
+        self._runs, self._confirms, self._seconds = 0, confirm, 0.0
         program = self._harness.emit(case)
-        first = self._run(program, EAGER, TRACED if traced else RETAINED)
+        first = self._run(program, EAGER, RETAINED)
         verdict = self._first_look(program, first)
+        retained = first.arms.get("retained", ())
         return replace(
             verdict,
-            behaviour=tuple(record.behaviour for record in first.arms.get("retained", ())),
-            lines=tuple(first.lines.items()),
+            behaviour=tuple((r.step, r.behaviour) for r in retained if r.step in program.calls),
             arm_seconds=_arm_seconds(first),
-            seconds=first.seconds,
+            seconds=self._seconds,
             runs=self._runs,
         )
+
+    def trace(self, case: TestCase) -> dict[str, tuple[int, ...]]:
+        """The compiler lines that the retained arm runs, by file."""
+        return self._run(self._harness.emit(case), TRACED).lines
 
     def _run(self, program: Program, *arms: Arm) -> Outcome:
         self._runs += 1
         limits = self._limits
         raising = tuple(sorted(program.raising))
         job = Job(program.text, arms, raising, limits.seconds, limits.megabytes)
-        return self._executor.run(job)
+        outcome = self._executor.run(job)
+        self._seconds += outcome.seconds
+        return outcome
 
     def _first_look(self, program: Program, first: Outcome) -> Verdict:
         if trouble := self._invalid(program, first):
@@ -172,7 +184,10 @@ class Oracle:
         if wrong is not None:
             note = "the reset arm is wrong too" + ("" if wrong.kind == found.kind else ", otherwise")
             return Verdict("stateless", found, note)
-        return self._confirm(program, first, found, wide, reset)
+        last = reset.arms["reset"][-1].behaviour
+        if not self._confirms:
+            return Verdict("stateful", found, reset_behaviour=last)
+        return self._confirm(program, first, found, wide, last)
 
     def _confirm(
         self,
@@ -180,7 +195,7 @@ class Oracle:
         first: Outcome,
         found: Difference,
         wide: dict[int, StepRecord],
-        reset: Outcome,
+        reset_behaviour: tuple[str, ...],
     ) -> Verdict:
         """Again with state kept, and with state emptied before the exposing step but the same
         program state: only the first may be wrong."""
@@ -194,8 +209,7 @@ class Oracle:
             return Verdict(
                 "stateless", found, "wrong from the same program state with empty compiler state too"
             )
-        last = reset.arms["reset"][-1]
-        return Verdict("stateful", found, reset_behaviour=last.behaviour)
+        return Verdict("stateful", found, reset_behaviour=reset_behaviour)
 
     def _look_at_reset(self, program: Program, first: Outcome) -> Verdict:
         """Full mode: is a fresh compile of one of the later calls wrong where state helps?"""

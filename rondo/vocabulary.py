@@ -44,6 +44,8 @@ class Dimension:
     values: tuple[Value, ...]
     needs: str = ""
     weight: int = 1
+    mechanisms: bool = False
+    """Whether different values exercise different mechanisms, so that they tell findings apart."""
 
     def deviations(self, traits: Iterable[str]) -> tuple[str, ...]:
         """The values other than the plain one that apply to a model with these traits."""
@@ -60,6 +62,8 @@ class EventKind:
     values: tuple[Value, ...] = (Value("default"),)
     needs: str = ""
     weight: int = 1
+    mechanisms: bool = False
+    """Whether different values exercise different mechanisms, so that they tell findings apart."""
 
     def options(self, traits: Iterable[str]) -> tuple[str, ...]:
         """The values that apply to a model with these traits."""
@@ -110,7 +114,11 @@ SHARED_DIMENSIONS = (
     Dimension("mode", values("train", "eval"), weight=2),
     Dimension("backward", values("none", "sum", "twice", "first_output"), weight=2),
     Dimension(
-        "alias", values("distinct", "same", "overlapping", "view"), needs="arg.tensor", weight=3
+        "alias",
+        values("distinct", "same", "overlapping", "view"),
+        needs="arg.tensor",
+        weight=3,
+        mechanisms=True,
     ),
     Dimension("structure", values("positional", "keyword"), needs="floats"),
     Dimension(
@@ -133,6 +141,7 @@ SHARED_DIMENSIONS = (
         "callee",
         values("model", "again", "again_dynamic", "copy", "second", "method", "in_place", "eager"),
         weight=2,
+        mechanisms=True,
     ),
     Dimension("thread", values("main", "other")),
     Dimension("bad_call", values("no", "bad_shape", "bad_type")),
@@ -147,7 +156,7 @@ SHARED_EVENTS = (
     EventKind("change_list_attribute", values("append", "pop", "set", "rebind"), "attr.list", 2),
     EventKind("change_dict_attribute", values("set", "add", "rebind"), "attr.dict", 2),
     EventKind("set_enum_attribute", values("B", "A"), "attr.enum", 2),
-    EventKind("change_tensor_attribute", values("rebind", "mutate"), "attr.tensor", 2),
+    EventKind("change_tensor_attribute", values("rebind", "mutate"), "attr.tensor", 2, True),
     EventKind("set_object_attribute", values("2.5", "3.5", "0.5"), "attr.object", 2),
     EventKind("set_property", values("2.5", "3.5"), "attr.property", 2),
     EventKind("set_class_attribute", values("2.5", "10.0", "1.0"), "attr.class", 2),
@@ -155,15 +164,17 @@ SHARED_EVENTS = (
     EventKind("replace_global_function", values("minus", "half"), "global.function", 2),
     EventKind("set_closure_cell", values("2.5", "10.0"), "closure", 2),
     EventKind("set_default_argument", values("2.5", "10.0"), "default", 2),
-    EventKind("replace_method", values("instance", "class", "code"), "method", 2),
-    EventKind("replace_object_method", values("instance", "class", "code"), "method.object", 2),
+    EventKind("replace_method", values("instance", "class", "code"), "method", 2, True),
+    EventKind(
+        "replace_object_method", values("instance", "class", "code"), "method.object", 2, True
+    ),
     EventKind("replace_submodule", values("tanh", "identity"), "block", 2),
-    EventKind("change_parameter", values("mutate", "rebind", "double"), "parameter"),
+    EventKind("change_parameter", values("mutate", "rebind", "double"), "parameter", 1, True),
     EventKind("optimizer_step", values("sgd"), "parameter"),
     EventKind("load_state", values("halved"), "state"),
     EventKind("freeze_parameter", values("toggle"), "parameter", 2),
     EventKind("tie_parameters", values("shared"), "parameters"),
-    EventKind("change_buffer", values("mutate", "rebind"), "buffer", 2),
+    EventKind("change_buffer", values("mutate", "rebind"), "buffer", 2, True),
     EventKind("add_forward_hook", values("root", "submodule@submodule"), "", 1),
     EventKind("add_forward_pre_hook", values("root", "submodule@submodule"), "", 1),
     EventKind("remove_hook", values("last"), "", 1),
@@ -172,7 +183,7 @@ SHARED_EVENTS = (
     EventKind("set_default_dtype", values("float64", "float32"), "", 1),
     EventKind("set_matmul_precision", values("medium", "high", "highest"), "", 1),
     EventKind("collect_garbage", values("dropped"), "", 1),
-    EventKind("drop_compiler_state", values("in_memory", "all"), "", 2),
+    EventKind("drop_compiler_state", values("in_memory", "all"), "", 2, True),
 )
 """What can change between calls on every target; order is part of the byte format."""
 

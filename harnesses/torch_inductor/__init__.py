@@ -25,10 +25,10 @@ class TorchInductor(Harness):
     def emit(self, case: TestCase) -> Program:
         return emit(case)
 
-    def repro(self, case: TestCase, exposing: int, title: str) -> str:
+    def repro(self, case: TestCase, exposing: int, title: str, seconds: int = 300) -> str:
         from harnesses.torch_inductor.repro import repro
 
-        return repro(emit(case), exposing, title)
+        return repro(emit(case), exposing, title, seconds)
 
     def runtime(self) -> Runtime:
         from harnesses.torch_inductor.runtime import TorchRuntime

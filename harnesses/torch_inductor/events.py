@@ -26,6 +26,7 @@ OWN_EVENTS = (
             "assume_static_by_default",
             "capture_scalar_outputs",
         ),
+        mechanisms=True,
     ),
     EventKind("set_default_device", values("cpu", "None")),
     EventKind("add_backward_hook", values("parameter"), "parameter"),

@@ -190,7 +190,7 @@ class Writer:
         self.pending.clear()
 
 
-_NAMES = {**PRIMITIVES, "asarray": np.asarray, "Array": Array}
+_NAMES: dict[str, Any] = {**PRIMITIVES, "asarray": np.asarray, "Array": Array}
 _NAMES |= {"inf": float("inf"), "nan": float("nan")}
 
 

@@ -119,8 +119,9 @@ LOG: list[str] = []
 
 def cache_key(target: Any, options: Options) -> tuple[CodeType, Options]:
     """A function's entries belong to its code, whoever calls it."""
-    function = target.forward if isinstance(target, Module) else target
-    return function_code(getattr(function, "__func__", function)), options
+    function: Any = target.forward if isinstance(target, Module) else target
+    code: CodeType = function_code(getattr(function, "__func__", function))
+    return code, options
 
 
 class Compiled:

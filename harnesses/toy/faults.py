@@ -14,6 +14,7 @@ from typing import Any
 
 from harnesses.base import Fault
 from harnesses.toy import backends, compiler, guards
+from harnesses.toy.recording import Recording
 from harnesses.toy.state_tracing import StateTrace
 
 Seam = Callable[..., Any]
@@ -104,7 +105,7 @@ def _first_compile_after_drop() -> bool:
 
 
 def _ignores_constants(real: Seam) -> Seam:
-    def disk_key(backend: str, recording: backends.Recording) -> str:
+    def disk_key(backend: str, recording: Recording) -> str:
         if _first_compile_after_drop():
             return backends.digest(backend, backends.without_constants(recording), recording)
         return str(real(backend, recording))

@@ -18,7 +18,8 @@ def filled(shape: tuple[int, ...], seed: int) -> np.ndarray:
     """Deterministic numbers in (-1, 1) that draw on no random stream."""
     count = math.prod(shape)
     spread = np.cos(np.arange(1, count + 1) * 1.7 + seed)
-    return np.round(spread, 3).astype("float32").reshape(shape)
+    rounded: np.ndarray = np.round(spread, 3).astype("float32").reshape(shape)
+    return rounded
 
 
 class Module:

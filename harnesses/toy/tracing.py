@@ -6,7 +6,6 @@ every write, attribute and random draw is undone, and the compiled program does 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -288,7 +287,7 @@ class Trace:
         if not data.flags.writeable:
             return  # the write is about to fail
         copy = data.copy()
-        self._undo.append(lambda: operator.setitem(data, ..., copy))
+        self._undo.append(lambda: np.copyto(data, copy))
 
     def scalar_instruction(self, op: str, args: tuple[Any, ...], leaves: frozenset[str]) -> Any:
         refs = tuple(

@@ -218,7 +218,16 @@ OPERATORS: dict[str, OperatorKind] = {
 }
 """Every neutral operator by name, in the order of the byte format."""
 
-STATEFUL = tuple(
-    kind.name for kind in (*_READS_STATE, *_WRITES_STATE, *_BRANCHES, *_RANDOM, *_ARGUMENTS)
-)
-"""Operators that read, write or depend on what differs between calls; drawn more often."""
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "reads state": tuple(kind.name for kind in _READS_STATE),
+    "writes state": tuple(kind.name for kind in _WRITES_STATE),
+    "branches": tuple(kind.name for kind in _BRANCHES),
+    "random": (*(kind.name for kind in _RANDOM), "dropout"),
+    "context": tuple(kind.name for kind in _CONTEXTS),
+    "arguments": tuple(kind.name for kind in _ARGUMENTS),
+    "returns": tuple(kind.name for kind in _RETURNS),
+}
+"""Operators that read, write or depend on what differs between calls, by family."""
+
+FAMILY: dict[str, str] = {op: family for family, ops in FAMILIES.items() for op in ops}
+"""Operator -> its family; ordinary operators have none."""

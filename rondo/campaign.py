@@ -1,0 +1,119 @@
+"""What a campaign counts, and how it tells: the live line, the log of cases, the summary."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import IO
+
+import msgspec
+from tqdm import tqdm
+
+from rondo.oracle import Verdict
+
+_PLAIN_EVERY = 10.0
+_LIVE_EVERY = 0.5
+
+
+class CaseRecord(msgspec.Struct, frozen=True):
+    """One line of `--log`."""
+
+    number: int
+    digest: str
+    verdict: str
+    symptom: str
+    seconds: float
+    child_seconds: float
+    arms: dict[str, float]
+    runs: int
+    traced: bool
+    outcome: str
+    finding: str
+
+
+class Progress:
+    """Counts cases and shows a live line on a terminal, a plain line now and then elsewhere."""
+
+    def __init__(self, corpus: Path | None, log: Path | None) -> None:
+        self.cases = 0
+        self.verdicts: Counter[str] = Counter()
+        self.findings: Counter[str] = Counter()
+        self.child_seconds = 0.0
+        self.wall_seconds = 0.0
+        self._corpus = corpus
+        self._log: IO[bytes] | None = log.open("ab") if log else None
+        self._start = time.monotonic()
+        self._shown = 0.0
+        self._live = sys.stderr.isatty()
+        self._bar = tqdm(bar_format="{desc}", disable=not self._live, file=sys.stderr)
+
+    @property
+    def seconds(self) -> float:
+        """Wall seconds since the first case."""
+        return time.monotonic() - self._start
+
+    def count(self, verdict: Verdict, record: CaseRecord) -> None:
+        """Count a case that is dealt with."""
+        self.cases += 1
+        self.verdicts[verdict.kind] += 1
+        self.child_seconds += record.child_seconds
+        self.wall_seconds += record.seconds
+        if record.outcome in ("new", "joined"):
+            self.findings[record.outcome] += 1
+        if self._log is not None:
+            self._log.write(msgspec.json.encode(record) + b"\n")
+            self._log.flush()
+
+    def show(self, features: str, force: bool = False) -> None:
+        """Show the live line when it is due."""
+        now = time.monotonic()
+        if not force and now - self._shown < (_LIVE_EVERY if self._live else _PLAIN_EVERY):
+            return
+        self._shown = now
+        text = self.line(features)
+        if self._live:
+            self._bar.set_description_str(text)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+    def line(self, features: str) -> str:
+        """Cases, speed, corpus, features, findings and the share of valid cases."""
+        rate = self.cases / self.seconds if self.seconds else 0.0
+        valid = 1 - self.verdicts["invalid"] / self.cases if self.cases else 1.0
+        alarms = ", ".join(
+            f"{count} {kind}"
+            for kind, count in sorted(self.verdicts.items())
+            if kind not in ("pass", "invalid", "stateful")
+        )
+        parts = [
+            f"{self.seconds:.0f} s",
+            f"{self.cases} cases",
+            f"{rate:.2f} cases/s",
+            f"corpus {self._corpus_size()}",
+            f"features {features}",
+            f"findings {self.findings['new']} new, {self.findings['joined']} joined",
+            f"valid {valid:.0%}",
+        ]
+        return " | ".join([*parts, alarms] if alarms else parts)
+
+    def say(self, text: str) -> None:
+        """Print a line of its own."""
+        tqdm.write(text, file=sys.stderr)
+
+    def summary(self, features: str, folder: Path) -> str:
+        """What the campaign came to."""
+        own = self.wall_seconds - self.child_seconds
+        share = own / self.wall_seconds if self.wall_seconds else 0.0
+        return (
+            f"{self.line(features)}\n"
+            f"{self.child_seconds:.0f} s in children, {share:.0%} of the cases' time is Rondo's own"
+            f"\nfindings are in {folder}: `rondo findings {folder}` lists them"
+        )
+
+    def _corpus_size(self) -> str:
+        if self._corpus is None:
+            return "-"
+        return str(len(os.listdir(self._corpus)))

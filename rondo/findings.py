@@ -1,0 +1,155 @@
+"""The findings store: one directory a failure identity, written atomically, safe against crashes.
+
+    findings/<name>/case.bin case.json repro.py report.md verdict.json
+    findings/running/<pid>.bin     the case that a driver is running now
+    findings/alarms/<kind>/<digest>.bin   what failed but is no confirmed finding
+
+A case is on disk before it runs; what a dead driver left in `running` is picked up by the next.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from rondo.codec import digest
+from rondo.errors import RondoError
+from rondo.identity import Identity
+
+MOST_ALARMS = 200
+
+
+class ArmRecord(msgspec.Struct, frozen=True):
+    """The compiler's behaviour at the exposing step in one compiled arm."""
+
+    arm: str
+    behaviour: tuple[str, ...]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A finding as `verdict.json` keeps it.
+
+    `steps` counts the steps of the original and the shrunk case, `cold` the cold interpreters that
+    showed it out of those tried, `seen` how many cases hit it.
+    """
+
+    name: str
+    target: str
+    verdict: str
+    symptom: str
+    identity: dict[str, str | tuple[str, ...]]
+    exposing: int
+    where: str
+    detail: str
+    sentences: tuple[str, ...]
+    arms: tuple[ArmRecord, ...]
+    steps: tuple[int, int]
+    tried: int
+    cold: tuple[int, int]
+    versions: dict[str, str]
+    case_number: int
+    seconds: float
+    known: str = ""
+    seen: int = 1
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that a reader or a crash sees the old one or the new one, whole.
+
+    Raises RondoError when the disk does not take it.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise RondoError(
+            f"cannot write {path}: {error.strerror}",
+            "free some disk space or choose another folder; nothing written before is lost",
+        ) from error
+
+
+class Store:
+    """The findings of one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._running = folder / "running" / f"{os.getpid()}.bin"
+
+    def begin(self, data: bytes) -> None:
+        """Put down the case that is about to run."""
+        write_atomically(self._running, data)
+
+    def end(self) -> None:
+        """The case that ran is dealt with."""
+        self._running.unlink(missing_ok=True)
+
+    def left_behind(self) -> list[bytes]:
+        """Take the cases that drivers which are gone were running."""
+        found = []
+        for path in sorted((self.folder / "running").glob("*.bin")):
+            if not _alive(int(path.stem)):
+                found.append(path.read_bytes())
+                path.unlink()
+        return found
+
+    def keep_alarm(self, kind: str, data: bytes) -> None:
+        """Keep a failing case that is no finding, for a later look; a bounded number a kind."""
+        folder = self.folder / "alarms" / kind
+        if not folder.is_dir() or len(os.listdir(folder)) < MOST_ALARMS:
+            write_atomically(folder / f"{digest(data)}.bin", data)
+
+    def known(self, name: str) -> Finding | None:
+        """The stored finding of a name."""
+        path = self.folder / name / "verdict.json"
+        return msgspec.json.decode(path.read_bytes(), type=Finding) if path.exists() else None
+
+    def write(self, finding: Finding, files: dict[str, bytes]) -> Path:
+        """Write a finding; `verdict.json` comes last and makes it whole."""
+        folder = self.folder / finding.name
+        for name, data in files.items():
+            write_atomically(folder / name, data)
+        encoded = msgspec.json.format(msgspec.json.encode(finding), indent=2)
+        write_atomically(folder / "verdict.json", encoded)
+        return folder
+
+    def join(self, name: str) -> None:
+        """Another case showed a known finding."""
+        found = self.known(name)
+        if found is not None:
+            self.write(msgspec.structs.replace(found, seen=found.seen + 1), {})
+
+    def findings(self) -> Iterator[Finding]:
+        """Every whole finding, by name."""
+        for path in sorted(self.folder.glob("*/verdict.json")):
+            yield msgspec.json.decode(path.read_bytes(), type=Finding)
+
+
+def as_record(identity: Identity) -> dict[str, str | tuple[str, ...]]:
+    """An identity as `verdict.json` keeps it."""
+    return {name: getattr(identity, name) for name in identity.__slots__}
+
+
+def from_record(record: dict[str, str | tuple[str, ...]]) -> Identity:
+    """The identity that `verdict.json` keeps."""
+    return Identity(**{k: tuple(v) if isinstance(v, list) else v for k, v in record.items()})  # type: ignore[arg-type]
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

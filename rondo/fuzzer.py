@@ -1,0 +1,257 @@
+"""The Atheris glue: one libFuzzer target whose input is a test case.
+
+`run(target)` is what the scripts in `fuzz/` call. Each input is decoded, judged by the oracle and
+reported to libFuzzer as features; alarms go to triage. The driver imports no framework.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+
+from harnesses import base
+from rondo.campaign import CaseRecord, Progress
+from rondo.codec import MAX_BYTES, Codec, digest, read_case_bytes
+from rondo.errors import RondoError
+from rondo.executor.client import ForkServer
+from rondo.executor.protocol import Executor
+from rondo.feedback import Feedback
+from rondo.findings import Store
+from rondo.generate import random_case
+from rondo.mutate import cross, mutate
+from rondo.options import Options, handed_on, parse
+from rondo.oracle import Limits, Oracle, Verdict
+from rondo.signature import describe, features
+from rondo.testcase import TestCase
+from rondo.triage import REPORTED, Triage, Triaged
+
+TRACED_SHARE = 64
+_PROCESS_START = time.monotonic()
+
+
+class Failing(Exception):
+    """Raised to libFuzzer by a failing case that is replayed or minimised."""
+
+
+class Fuzzer:
+    """Everything that one driver process holds; started with the first input, so that the parents
+    of `-jobs`, `-fork` and `-merge` stay light."""
+
+    def __init__(self, harness: base.Harness, options: Options) -> None:
+        self.harness = harness
+        self.options = options
+        self.codec = Codec(harness.vocabulary)
+        self.feedback = Feedback()
+        self.store = Store(options.findings)
+        folders = [Path(a) for a in options.positional if Path(a).is_dir()]
+        self._corpus = folders[0] if folders else None
+        self._executor: Executor | None = None
+        self._pid = os.getpid()
+
+    def start(self) -> None:
+        """Start the executor, and pick up what a driver that died was running."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._interrupted)
+        options = self.options
+        if not options.replays:
+            print(f"warming {self.harness.name} ...", file=sys.stderr, flush=True)
+        self._executor = _executor(self.harness, options)
+        self.progress = Progress(self._corpus, options.log)
+        limits = Limits(options.seconds, options.megabytes)
+        self.oracle = Oracle(self.harness, self._executor, limits, options.oracle == "full")
+        self.triage = Triage(
+            self.harness,
+            self.oracle,
+            self.store,
+            options.faults,
+            options.shrink_seconds,
+            self.progress.say,
+        )
+        for data in [] if options.replays else self.store.left_behind():
+            self.progress.say("taking up a case that an earlier run did not finish")
+            self.one(data)
+
+    def one(self, data: bytes) -> None:
+        """Deal with one input."""
+        if self._executor is None:
+            self.start()
+        case = self.codec.decode(data)
+        if not case.calls:
+            return
+        before = time.monotonic()
+        encoded = self.codec.encode(case)
+        if self.options.replays:
+            self._replay(case)
+            return
+        self.store.begin(encoded)
+        verdict = self.oracle.judge(case)
+        traced = self._report(case, verdict)
+        seconds = time.monotonic() - before
+        triaged = Triaged("")
+        if verdict.kind not in ("pass", "invalid"):
+            triaged = self.triage.alarm(case, verdict, self.progress.cases)
+        self.store.end()
+        record = CaseRecord(
+            self.progress.cases,
+            digest(encoded),
+            verdict.kind,
+            verdict.symptom,
+            seconds,
+            verdict.seconds + traced,
+            dict(verdict.arm_seconds),
+            verdict.runs,
+            traced > 0,
+            triaged.outcome,
+            triaged.name,
+        )
+        self.progress.count(verdict, record)
+        self.progress.show(self._features())
+        self._end_if_due(triaged)
+
+    def _report(self, case: TestCase, verdict: Verdict) -> float:
+        """Report features; the child seconds that a traced run took, when one could teach."""
+        new = False
+        if self.options.signature:
+            new = self.feedback.behaviour(features(case, verdict))
+        if not self.options.coverage or verdict.kind == "invalid":
+            return 0.0
+        if not new and random.randrange(TRACED_SHARE):
+            return 0.0
+        before = time.monotonic()
+        self.feedback.compiler_lines(self.oracle.trace(case))
+        return time.monotonic() - before
+
+    def _features(self) -> str:
+        return f"{self.feedback.behaviours} behaviour, {self.feedback.lines} lines"
+
+    def _replay(self, case: TestCase) -> None:
+        """Judge a case that was given as a file and tell libFuzzer when it fails."""
+        verdict = self.oracle.judge(case)
+        found = verdict.difference
+        print(" ; ".join(describe(step) for step in case.steps))
+        print(f"verdict: {verdict.kind} {verdict.symptom} {verdict.note}".rstrip())
+        if found is not None:
+            print(f"step {found.step + 1}: {found.where}: {found.detail}", flush=True)
+        if verdict.kind in REPORTED:
+            if self.options.flag("minimize_crash_internal_step") or self._under_libfuzzer():
+                raise Failing(f"{verdict.kind} {verdict.symptom}")
+            self.finish(1)
+
+    def _under_libfuzzer(self) -> bool:
+        """Whether libFuzzer's own parent process runs this replay to see if the input crashes."""
+        return bool(self.options.flag("exact_artifact_path") or self.options.flag("artifact_prefix"))
+
+    def _end_if_due(self, triaged: Triaged) -> None:
+        if self.options.stop_on_finding and triaged.outcome == "new":
+            self.finish(1)
+        limit = float(self.options.flag("max_total_time", "0"))
+        runs = int(self.options.flag("runs", "-1"))
+        late = 0 < limit <= time.monotonic() - _PROCESS_START + 0.5
+        if late or 0 < runs <= self.progress.cases:
+            print(self.progress.summary(self._features(), self.options.findings), file=sys.stderr)
+            if late:
+                self.finish(0)
+
+    def finish(self, code: int) -> None:
+        """End the process; libFuzzer has written its corpus already."""
+        if self._executor is not None:
+            self._executor.close()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+    def _interrupted(self, number: int, frame: FrameType | None) -> None:
+        if os.getpid() != self._pid:
+            os._exit(1)
+        print(
+            f"\n{self.progress.summary(self._features(), self.options.findings)}", file=sys.stderr
+        )
+        self.finish(130)
+
+    def mutate(self, data: bytes, max_size: int, seed: int) -> bytes:
+        """libFuzzer's custom mutator: the canonical bytes of a changed case."""
+        rng = random.Random(seed)
+        if self.options.mutator == "bytes":
+            import atheris
+
+            return self._sized(self.codec.canonical(atheris.Mutate(data, max_size)), max_size)
+        if self.options.mutator == "random":
+            return self._sized(self.codec.encode(random_case(rng, self.codec)), max_size)
+        case = self.codec.decode(data)
+        for _ in range(20):
+            found = self.codec.encode(mutate(rng, self.codec, case))
+            if len(found) <= max_size and found != data:
+                return found
+        return self._sized(data, max_size)
+
+    def cross(self, first: bytes, second: bytes, max_size: int, seed: int) -> bytes:
+        """libFuzzer's custom crossover: the steps of two cases on the first one's model."""
+        rng = random.Random(seed)
+        crossed = cross(rng, self.codec, self.codec.decode(first), self.codec.decode(second))
+        return self._sized(self.codec.encode(crossed), max_size)
+
+    def _sized(self, data: bytes, max_size: int) -> bytes:
+        """At most `max_size` bytes: what is over is cut off and decodes as a shorter case."""
+        return data if len(data) <= max_size else self.codec.canonical(data[:max_size])[:max_size]
+
+
+def _executor(harness: base.Harness, options: Options) -> Executor:
+    if options.executor == "inprocess":
+        from rondo.executor.inprocess import InProcess
+
+        return InProcess(harness, options.faults)
+    base.require(harness)
+    server = ForkServer(harness.name, options.faults)
+    server.start()
+    return server
+
+
+def _check_corpus(options: Options) -> None:
+    for argument in options.positional:
+        path = Path(argument)
+        for file in [path] if path.is_file() else sorted(path.rglob("*")):
+            if file.is_file():
+                read_case_bytes(file)
+
+
+def run(target: str) -> None:
+    """Run a target's campaign with the command line of this process; does not return."""
+    script = Path(sys.argv[0])
+    try:
+        options = parse(str(script), sys.argv[1:])
+        harness = base.load(target)
+        if options.executor == "fork":
+            base.require(harness)
+        if not options.flag("help"):
+            _check_corpus(options)
+        fuzzer = Fuzzer(harness, options)
+    except RondoError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    _fuzz(fuzzer, handed_on(script, options))
+
+
+def _fuzz(fuzzer: Fuzzer, arguments: list[str]) -> None:
+    import atheris
+
+    def one(data: bytes) -> None:
+        try:
+            fuzzer.one(data)
+        except RondoError as error:
+            print(f"error: {error}", file=sys.stderr)
+            fuzzer.finish(2)
+
+    if not fuzzer.options.flag("verbosity"):
+        arguments.append("-verbosity=0")
+    if not fuzzer.options.flag("max_len"):
+        arguments.append(f"-max_len={MAX_BYTES}")
+    hooks = {"custom_mutator": fuzzer.mutate, "custom_crossover": fuzzer.cross}
+    if fuzzer.options.mutator != "structured":
+        del hooks["custom_crossover"]
+    atheris.Setup(arguments, one, internal_libfuzzer=True, **hooks)
+    atheris.Fuzz()

@@ -1,0 +1,141 @@
+"""Draw random test cases that are likely to mean something: small models with state, sequences
+that set something up and come back to it.
+
+Used for plain random sequences (`--mutator=random`) and as the source of fresh material for the
+structured mutators.
+"""
+
+from __future__ import annotations
+
+import random
+
+from rondo.codec import Codec
+from rondo.models.architectures import ARCHITECTURES
+from rondo.models.grow import grow
+from rondo.models.operators import FAMILY, OPERATORS
+from rondo.testcase import Call, Deviation, Event, Model, Operator, Step, TestCase
+from rondo.vocabulary import BATCHES
+
+_ARCHITECTURES = tuple(ARCHITECTURES)[1:]
+_OPERATORS = tuple(OPERATORS)
+_STATEFUL = tuple(FAMILY)
+_OWN_TRAIT_WEIGHT = 4
+
+
+def random_operator(rng: random.Random) -> Operator:
+    """An operator record; state-carrying operators more often than their number asks."""
+    pool = _STATEFUL if rng.random() < 0.7 else _OPERATORS
+    return Operator(rng.choice(pool), rng.randrange(256), rng.randrange(256), rng.randrange(256))
+
+
+def random_model(rng: random.Random) -> Model:
+    """A model: mostly one to four operators on the bare input, sometimes an architecture."""
+    if rng.random() < 0.8:
+        count = rng.choice((1, 1, 2, 2, 3, 4))
+        return Model(seed=0, operators=tuple(random_operator(rng) for _ in range(count)))
+    count = rng.choice((0, 0, 1, 2))
+    operators = tuple(random_operator(rng) for _ in range(count))
+    name = rng.choice(_ARCHITECTURES)
+    return Model(name, rng.randrange(16), rng.randrange(16), rng.randrange(4), operators)
+
+
+def random_settings(rng: random.Random, codec: Codec) -> tuple[tuple[str, str], ...]:
+    """Settings with the target's own weights; often all plain but the backend."""
+    picked = []
+    for place, setting in enumerate(codec.vocabulary.settings):
+        plain = place > 0 and rng.random() < 0.5
+        value = setting.values[0] if plain else setting.pick(rng.randrange(256))
+        if value != setting.values[0]:
+            picked.append((setting.name, value))
+    return tuple(picked)
+
+
+def _weighted(rng: random.Random, weights: dict[str, int]) -> str:
+    return rng.choices(list(weights), list(weights.values()))[0]
+
+
+class Draw:
+    """Draws steps that fit one model."""
+
+    def __init__(self, rng: random.Random, codec: Codec, model: Model) -> None:
+        self._rng = rng
+        self._graph = grow(model)
+        traits = self._graph.traits
+        self._dimensions = {
+            name: d.weight * (_OWN_TRAIT_WEIGHT if d.needs.startswith("arg.") else 1)
+            for name, d in codec.vocabulary.dimension.items()
+            if d.deviations(traits)
+        }
+        self._events = {
+            name: e.weight * (_OWN_TRAIT_WEIGHT if e.needs else 1)
+            for name, e in codec.vocabulary.event.items()
+            if e.options(traits)
+        }
+        self._codec = codec
+
+    def batch(self) -> int:
+        """A batch size, the plain one half of the time."""
+        return BATCHES[0] if self._rng.random() < 0.5 else self._rng.choice(BATCHES)
+
+    def deviation(self) -> Deviation:
+        """One deviation that the model carries."""
+        name = _weighted(self._rng, self._dimensions)
+        options = self._codec.vocabulary.dimension[name].deviations(self._graph.traits)
+        return Deviation(name, self._rng.choice(options))
+
+    def call(self) -> Call:
+        """A call, plain or with one or two deviations."""
+        step = Call(self.batch())
+        for _ in range(self._rng.choice((0, 0, 1, 1, 2))):
+            step = with_deviation(step, self.deviation(), self._codec)
+        return step
+
+    def event(self) -> Event:
+        """An event that the model carries."""
+        name = _weighted(self._rng, self._events)
+        kind = self._codec.vocabulary.event[name]
+        targets = len(self._graph.targets(kind.needs)) or 1
+        value = self._rng.choice(kind.options(self._graph.traits))
+        return Event(name, self._rng.randrange(targets), value)
+
+    def changed(self, step: Call) -> Call:
+        """The call with one thing changed: its batch or one deviation."""
+        if self._rng.random() < 0.3:
+            return Call(self._rng.choice(BATCHES), step.deviations)
+        return with_deviation(step, self.deviation(), self._codec)
+
+
+def with_deviation(step: Call, deviation: Deviation, codec: Codec) -> Call:
+    """The call with a deviation set, at most three, in the format's order."""
+    kept = [d for d in step.deviations if d.dimension != deviation.dimension][:2]
+    order = list(codec.vocabulary.dimension)
+    found = sorted([*kept, deviation], key=lambda d: order.index(d.dimension))
+    return Call(step.batch, tuple(found))
+
+
+def random_steps(rng: random.Random, codec: Codec, model: Model) -> tuple[Step, ...]:
+    """A base call, then rounds of an event or a changed call, each followed by a call that may
+    show what it left behind."""
+    draw = Draw(rng, codec, model)
+    base = draw.call()
+    steps: list[Step] = [base]
+    for _ in range(rng.choice((1, 1, 2, 2, 3))):
+        if rng.random() < 0.55:
+            steps += [draw.event(), _again(rng, draw, base)]
+        else:
+            steps.append(draw.changed(base))
+            if rng.random() < 0.5:
+                steps.append(_again(rng, draw, base))
+    return tuple(steps)
+
+
+def _again(rng: random.Random, draw: Draw, base: Call) -> Call:
+    return base if rng.random() < 0.8 else draw.changed(base)
+
+
+def random_case(rng: random.Random, codec: Codec) -> TestCase:
+    """A whole random test case."""
+    model = random_model(rng)
+    settings = random_settings(rng, codec)
+    return codec.normal(TestCase(model, settings, random_steps(rng, codec, model)))
+

@@ -1,0 +1,242 @@
+"""Structure-aware mutation: small named changes of a test case, each valid for its model.
+
+The table of mutators is data: one function each, from a case to a case. A mutator that does not
+apply returns the case as it was and another is tried.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+from rondo.codec import MAX_OPERATORS, MAX_STEPS, Codec
+from rondo.generate import Draw, random_case, random_operator, random_settings, random_steps
+from rondo.testcase import Call, Event, Model, Step, TestCase
+from rondo.vocabulary import BATCHES
+
+Mutator = Callable[[random.Random, Codec, TestCase], TestCase]
+
+
+def _insert(rng: random.Random, case: TestCase, steps: list[Step]) -> TestCase:
+    at = rng.randint(0, len(case.steps))
+    return case.with_steps((*case.steps[:at], *steps, *case.steps[at:]))
+
+
+def insert_call(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """Insert a random call."""
+    return _insert(rng, case, [Draw(rng, codec, case.model).call()])
+
+
+def insert_event(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """Insert a random event."""
+    return _insert(rng, case, [Draw(rng, codec, case.model).event()])
+
+
+def delete_step(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """Delete a step."""
+    if len(case.steps) < 2:
+        return case
+    at = rng.randrange(len(case.steps))
+    return case.with_steps(case.steps[:at] + case.steps[at + 1 :])
+
+
+def swap_steps(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """Swap two steps."""
+    if len(case.steps) < 2:
+        return case
+    a, b = rng.sample(range(len(case.steps)), 2)
+    steps = list(case.steps)
+    steps[a], steps[b] = steps[b], steps[a]
+    return case.with_steps(tuple(steps))
+
+
+def _calls(case: TestCase) -> list[int]:
+    return [i for i, step in enumerate(case.steps) if isinstance(step, Call)]
+
+
+def replay(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """Repeat an earlier call at the end: A B A."""
+    calls = _calls(case)
+    return case.with_steps((*case.steps, case.steps[rng.choice(calls)])) if calls else case
+
+
+def replay_changed(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """Repeat an earlier call at the end with one thing changed, and then as it was."""
+    calls = _calls(case)
+    if not calls:
+        return case
+    base = case.steps[rng.choice(calls)]
+    assert isinstance(base, Call)
+    changed = Draw(rng, codec, case.model).changed(base)
+    return case.with_steps((*case.steps, changed, base))
+
+
+def set_up_and_trigger(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """Append an event and a repetition of an earlier call."""
+    calls = _calls(case)
+    if not calls:
+        return case
+    event = Draw(rng, codec, case.model).event()
+    return case.with_steps((*case.steps, event, case.steps[rng.choice(calls)]))
+
+
+def toggle_and_restore(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """Append an event, a call, the same event with another value, the call again."""
+    calls = _calls(case)
+    if not calls:
+        return case
+    base = case.steps[rng.choice(calls)]
+    first = Draw(rng, codec, case.model).event()
+    traits = _traits(case.model)
+    options = codec.vocabulary.event[first.kind].options(traits)
+    second = Event(first.kind, first.target, rng.choice(options))
+    return case.with_steps((*case.steps, first, base, second, base))
+
+
+def _traits(model: Model) -> frozenset[str]:
+    from rondo.models.grow import grow
+
+    return grow(model).traits
+
+
+def change_call(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """Change one call in one dimension."""
+    calls = _calls(case)
+    if not calls:
+        return case
+    at = rng.choice(calls)
+    step = case.steps[at]
+    assert isinstance(step, Call)
+    changed = Draw(rng, codec, case.model).changed(step)
+    return case.with_steps((*case.steps[:at], changed, *case.steps[at + 1 :]))
+
+
+def plain_call(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """Drop one deviation of a call."""
+    calls = [i for i in _calls(case) if case.steps[i].deviations]  # type: ignore[union-attr]
+    if not calls:
+        return case
+    at = rng.choice(calls)
+    step = case.steps[at]
+    assert isinstance(step, Call)
+    drop = rng.randrange(len(step.deviations))
+    kept = step.deviations[:drop] + step.deviations[drop + 1 :]
+    return case.with_steps((*case.steps[:at], Call(step.batch, kept), *case.steps[at + 1 :]))
+
+
+def common_deviation(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """Give every call the same deviation: the context of the whole sequence."""
+    from rondo.generate import with_deviation
+
+    deviation = Draw(rng, codec, case.model).deviation()
+    return case.with_steps(
+        tuple(with_deviation(s, deviation, codec) if isinstance(s, Call) else s for s in case.steps)
+    )
+
+
+def walk_batches(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """Append a walk of one call along batch sizes: shapes promoted and specialised."""
+    calls = _calls(case)
+    if not calls:
+        return case
+    base = case.steps[rng.choice(calls)]
+    assert isinstance(base, Call)
+    sizes = rng.sample(BATCHES, rng.choice((2, 3)))
+    return case.with_steps((*case.steps, *(Call(size, base.deviations) for size in sizes)))
+
+
+def walk_dimension(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """Append a walk of one call through three values of one dimension."""
+    from rondo.generate import with_deviation
+    from rondo.testcase import Deviation
+
+    calls = _calls(case)
+    if not calls:
+        return case
+    base = case.steps[rng.choice(calls)]
+    assert isinstance(base, Call)
+    name = Draw(rng, codec, case.model).deviation().dimension
+    options = codec.vocabulary.dimension[name].deviations(_traits(case.model))
+    walked = rng.sample(options, min(len(options), 3))
+    steps = tuple(with_deviation(base, Deviation(name, value), codec) for value in walked)
+    return case.with_steps((*case.steps, *steps))
+
+
+def grow_model(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """Insert an operator."""
+    operators = case.model.operators
+    at = rng.randint(0, len(operators))
+    grown = (*operators[:at], random_operator(rng), *operators[at:])
+    return case.with_operators(grown[:MAX_OPERATORS])
+
+
+def shrink_model(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """Delete an operator."""
+    operators = case.model.operators
+    if not operators:
+        return case
+    at = rng.randrange(len(operators))
+    return case.with_operators(operators[:at] + operators[at + 1 :])
+
+
+def change_settings(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """Draw the compile configuration anew."""
+    return replace(case, settings=random_settings(rng, codec))
+
+
+def new_steps(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """Keep the model, draw the sequence anew."""
+    return case.with_steps(random_steps(rng, codec, case.model))
+
+
+def new_case(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """Draw everything anew."""
+    return random_case(rng, codec)
+
+
+MUTATORS: dict[str, tuple[Mutator, float]] = {
+    "insert_call": (insert_call, 1),
+    "insert_event": (insert_event, 1),
+    "delete_step": (delete_step, 2),
+    "swap_steps": (swap_steps, 0.5),
+    "replay": (replay, 1),
+    "replay_changed": (replay_changed, 2),
+    "set_up_and_trigger": (set_up_and_trigger, 3),
+    "toggle_and_restore": (toggle_and_restore, 1),
+    "change_call": (change_call, 2),
+    "plain_call": (plain_call, 1),
+    "common_deviation": (common_deviation, 1),
+    "walk_batches": (walk_batches, 1),
+    "walk_dimension": (walk_dimension, 1),
+    "grow_model": (grow_model, 2),
+    "shrink_model": (shrink_model, 1),
+    "change_settings": (change_settings, 1),
+    "new_steps": (new_steps, 3),
+    "new_case": (new_case, 8),
+}
+"""Every mutator by name, with its weight."""
+
+LONGEST = 10
+"""Mutated sequences are cut to this many steps: long ones cost time and show nothing new."""
+
+
+def mutate(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """One or two mutations, normalised to what the model carries."""
+    names = list(MUTATORS)
+    weights = [weight for _, weight in MUTATORS.values()]
+    mutated = case
+    for _ in range(rng.choice((1, 1, 2))):
+        chosen = MUTATORS[rng.choices(names, weights)[0]][0]
+        mutated = chosen(rng, codec, mutated)
+    if len(mutated.steps) > LONGEST:
+        start = rng.randint(0, len(mutated.steps) - LONGEST)
+        mutated = mutated.with_steps(mutated.steps[start : start + LONGEST])
+    return codec.normal(mutated)
+
+
+def cross(rng: random.Random, codec: Codec, first: TestCase, second: TestCase) -> TestCase:
+    """The first case's model with steps of both: a prefix of one, a suffix of the other."""
+    head = first.steps[: rng.randint(0, len(first.steps))]
+    tail = second.steps[rng.randint(0, len(second.steps)) :]
+    return codec.normal(first.with_steps((*head, *tail)[:MAX_STEPS]))

@@ -1,0 +1,144 @@
+"""The command line of the fuzz scripts: Rondo's `--flags` next to libFuzzer's own `-flags`.
+
+libFuzzer starts itself again for `-jobs`, `-fork`, `-merge` and `-minimize_crash`, through the
+shell and with the same arguments; so every Rondo flag is handed on in the form `--name=value`,
+which libFuzzer ignores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from rondo.errors import RondoError
+
+_EPILOG = """\
+libFuzzer's own flags have one dash: -max_total_time=S, -runs=N, -seed=N, -jobs=N, -fork=N,
+-merge=1 INTO FROM, -minimize_crash=1 FILE; -help=1 lists them all. A single FILE is replayed.
+
+exit codes: 0 ended as asked; 1 a replayed case fails, or a finding with --stop-on-finding;
+2 bad input or set-up, with a message that says what to do; 77 libFuzzer saw a failing input
+(-minimize_crash); 130 Ctrl-C.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Rondo's options, and the arguments that libFuzzer gets."""
+
+    findings: Path
+    oracle: str
+    executor: str
+    faults: tuple[str, ...]
+    mutator: str
+    stop_on_finding: bool
+    signature: bool
+    coverage: bool
+    seconds: float
+    megabytes: int
+    shrink_seconds: float
+    log: Path | None
+    libfuzzer: tuple[str, ...]
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The positional arguments that are files: cases to replay."""
+        return tuple(Path(a) for a in self.positional if Path(a).is_file())
+
+    @property
+    def positional(self) -> tuple[str, ...]:
+        """The positional arguments."""
+        return tuple(a for a in self.libfuzzer if not a.startswith("-"))
+
+    def flag(self, name: str, default: str = "") -> str:
+        """The value of one of libFuzzer's flags."""
+        values = [a.partition("=")[2] for a in self.libfuzzer if a.startswith(f"-{name}=")]
+        return values[-1] if values else default
+
+    @property
+    def replays(self) -> bool:
+        """Whether failing is to be told by the exit code: files, not folders, were given."""
+        return bool(self.files) and not self.flag("merge")
+
+
+def _parser(script: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=script,
+        usage=f"python {script} [-libfuzzer_flag=value ...] [--rondo-flag ...] [CORPUS ... | FILE]",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("--findings", type=Path, default=Path("findings"), help="folder for findings")
+    add("--oracle", choices=("lazy", "full"), default="lazy", help="full also looks at fresh "
+        "compiles of calls where the retained arm was right")  # fmt: skip
+    add("--executor", choices=("fork", "inprocess"), default="fork", help="inprocess where "
+        "children are forbidden")  # fmt: skip
+    add("--fault", action="append", default=[], help="plant a fault: NAME or path.py:NAME")
+    add("--mutator", choices=("structured", "random", "bytes"), default="structured",
+        help="random draws every case anew; bytes is libFuzzer's own")  # fmt: skip
+    add("--stop-on-finding", action="store_true", help="end with exit code 1 at a finding")
+    add("--no-signature", action="store_true", help="no behaviour features")
+    add("--no-coverage", action="store_true", help="no compiler lines")
+    add("--timeout", type=float, default=120.0, help="seconds that one child may take")
+    add("--memory", type=int, default=4096, help="megabytes that one child may take")
+    add("--shrink-seconds", type=float, default=60.0, help="time to shrink one finding")
+    add("--log", type=Path, help="append one JSON line a case: its verdict and times")
+    return parser
+
+
+def parse(script: str, arguments: list[str]) -> Options:
+    """Read a fuzz script's command line.
+
+    Raises RondoError for a positional argument that is neither a folder nor a file.
+    """
+    given, rest = _parser(script).parse_known_args(arguments)
+    unknown = [a for a in rest if a.startswith("--")]
+    if unknown:
+        raise RondoError(f"unknown flag {unknown[0]}", f"python {script} --help lists the flags")
+    for argument in rest:
+        if not argument.startswith("-") and not Path(argument).exists():
+            raise RondoError(
+                f"there is no file or folder {argument}",
+                "create the corpus folder first (an empty one will do), or correct the path",
+            )
+    return Options(
+        findings=given.findings.absolute(),
+        oracle=given.oracle,
+        executor=given.executor,
+        faults=tuple(_absolute(fault) for fault in given.fault),
+        mutator=given.mutator,
+        stop_on_finding=given.stop_on_finding,
+        signature=not given.no_signature,
+        coverage=not given.no_coverage,
+        seconds=given.timeout,
+        megabytes=given.memory,
+        shrink_seconds=given.shrink_seconds,
+        log=given.log,
+        libfuzzer=tuple(rest),
+    )
+
+
+def _absolute(fault: str) -> str:
+    path, colon, name = fault.rpartition(":")
+    return f"{Path(path).absolute()}:{name}" if colon else fault
+
+
+def handed_on(script: Path, options: Options) -> list[str]:
+    """The argument list for Atheris; its first entry is a command that a shell can run again."""
+    flags = [f"--findings={options.findings}", f"--oracle={options.oracle}"]
+    flags += [f"--executor={options.executor}", f"--mutator={options.mutator}"]
+    flags += [f"--fault={fault}" for fault in options.faults]
+    flags += [f"--timeout={options.seconds:g}", f"--memory={options.megabytes}"]
+    flags += [f"--shrink-seconds={options.shrink_seconds:g}"]
+    flags += ["--stop-on-finding"] * options.stop_on_finding
+    flags += ["--no-signature"] * (not options.signature)
+    flags += ["--no-coverage"] * (not options.coverage)
+    flags += [f"--log={options.log.absolute()}"] if options.log else []
+    quoted = [shlex.quote(flag) if " " in flag else flag for flag in flags]
+    command = f"{shlex.quote(sys.executable)} {shlex.quote(str(script.resolve()))}"
+    return [command, *quoted, *options.libfuzzer]

@@ -1,0 +1,68 @@
+"""Behaviour signatures: what the compiler did, as features by name.
+
+A step's signature is the set of its normalised events; features are the single signatures, the
+pairs of neighbouring calls, and what a change between two calls made the compiler do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rondo.oracle import Verdict
+from rondo.testcase import Call, Event, Step, TestCase
+
+
+def signatures(verdict: Verdict) -> tuple[str, ...]:
+    """The signature of each call of the retained arm, in order."""
+    return tuple("+".join(sorted(set(events))) or "none" for _, events in verdict.behaviour)
+
+
+def reaction(events: tuple[str, ...]) -> str:
+    """The coarse reaction of one step: failed, recompiled, compiled or reused."""
+    for name in ("failed", "recompiled", "compiled", "backward"):
+        if any(event.removeprefix("resume ").startswith(name) for event in events):
+            return name
+    return "reused"
+
+
+def features(case: TestCase, verdict: Verdict) -> Iterator[str]:
+    """The names of all features that a run showed."""
+    found = signatures(verdict)
+    for signature in found:
+        yield f"step {signature}"
+    for before, after in zip(found, found[1:], strict=False):
+        yield f"pair {before} > {after}"
+    for change, events in _changes(case, verdict):
+        yield f"change {change} > {reaction(events)}"
+    yield f"verdict {verdict.kind} {verdict.symptom}"
+
+
+def _changes(case: TestCase, verdict: Verdict) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """(what differed from the call before, what the compiler did) for each call after the first."""
+    before: Call | None = None
+    between: list[str] = []
+    done = dict(verdict.behaviour)
+    for index, step in enumerate(case.steps):
+        if isinstance(step, Event):
+            between.append(step.kind)
+            continue
+        if before is not None and index in done:
+            for change in [*between, *changed_dimensions(before, step)]:
+                yield change, done[index]
+        before, between = step, []
+
+
+def changed_dimensions(before: Call, after: Call) -> list[str]:
+    """The dimensions in which two calls differ."""
+    old = {d.dimension: d.value for d in before.deviations}
+    new = {d.dimension: d.value for d in after.deviations}
+    found = [name for name in sorted(old | new) if old.get(name) != new.get(name)]
+    return [*(["batch"] if before.batch != after.batch else []), *found]
+
+
+def describe(step: Step) -> str:
+    """A step in one short phrase."""
+    if isinstance(step, Event):
+        return f"{step.kind}={step.value}"
+    said = ", ".join(f"{d.dimension}={d.value}" for d in step.deviations)
+    return f"call({step.batch}{', ' + said if said else ''})"
