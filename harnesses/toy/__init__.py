@@ -47,9 +47,9 @@ class ToyHarness(Harness):
         """The program of a test case."""
         return emit(case, self.vocabulary)
 
-    def repro(self, case: TestCase, exposing: int, title: str) -> str:
+    def repro(self, case: TestCase, exposing: int, title: str, seconds: int = 300) -> str:
         """A standalone program that shows the bug at step `exposing`."""
-        return repro(self.emit(case).text, exposing, title)
+        return repro(self.emit(case).text, exposing, title, seconds)
 
     def runtime(self) -> Runtime:
         """The executing side."""

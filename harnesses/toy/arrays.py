@@ -10,13 +10,17 @@ from __future__ import annotations
 import math
 import operator
 import random
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
 
-np.seterr(all="ignore")  # infinities and NaNs are ordinary values to a fuzzer
+# Infinities and NaNs are ordinary values to a fuzzer. Other threads start with NumPy's defaults.
+np.seterr(all="ignore")
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"harnesses\.toy|<toy kernel>")
 
 
 class GraphBreak(Exception):
@@ -81,6 +85,11 @@ class Dice:
         return self.stream.random() if trace is None else trace.draw(self)
 
 
+@lru_cache(maxsize=256)
+def _start(seed: int) -> Any:
+    return np.random.PCG64(seed).state
+
+
 class Streams:
     """The two global random streams: of arrays, and of Python numbers."""
 
@@ -90,7 +99,7 @@ class Streams:
 
     def seed(self, seed: int) -> None:
         """Start both streams again."""
-        self.arrays.bit_generator.state = np.random.PCG64(seed).state
+        self.arrays.bit_generator.state = _start(seed)
         self.python.stream.seed(seed)
 
     def state(self) -> Any:
@@ -105,7 +114,7 @@ class Streams:
 STREAMS = Streams()
 
 
-def _matmul(a: np.ndarray, b: np.ndarray, dtype: str | None, precision: str) -> np.ndarray:
+def _matmul(a: np.ndarray, b: np.ndarray, dtype: str | None, precision: str) -> Any:
     if dtype is not None:
         return np.matmul(a.astype(dtype), b.astype(dtype))
     if precision != "highest":
@@ -114,15 +123,15 @@ def _matmul(a: np.ndarray, b: np.ndarray, dtype: str | None, precision: str) -> 
     return np.matmul(a, b)
 
 
-def _total(a: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
+def _total(a: np.ndarray, axis: Any, keepdims: bool) -> Any:
     return np.sum(a, axis=axis, keepdims=keepdims, dtype=a.dtype if a.dtype != bool else None)
 
 
-def _largest(a: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
+def _largest(a: np.ndarray, axis: Any, keepdims: bool) -> Any:
     return np.max(a, axis=axis, keepdims=keepdims)
 
 
-def _rand_like(a: np.ndarray) -> np.ndarray:
+def _rand_like(a: np.ndarray) -> Any:
     return STREAMS.arrays.random(a.shape, dtype=np.float32)
 
 
@@ -198,14 +207,16 @@ PRIMITIVES: dict[str, Callable[..., Any]] = {
 """Every operation by name, on NumPy arrays and Python numbers."""
 
 
-def apply(op: str, *args: Any) -> Any:
+def apply(op: str, *args: Any) -> Array:
     """Run a primitive, through the running trace if there is one."""
     if SESSION.trace is not None:
-        return SESSION.trace.record(op, args)
+        recorded: Array = SESSION.trace.record(op, args)
+        return recorded
     values = [a.data if isinstance(a, Array) else a for a in args]
     if op in WRITES:
         WRITES[op](*values)
-        return args[0]
+        written: Array = args[0]
+        return written
     return Array(np.asarray(PRIMITIVES[op](*values)))
 
 

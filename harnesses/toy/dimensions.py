@@ -70,7 +70,7 @@ _OTHERS = (
     ("alias", "view", Effect("other is a view of x", put(other="x[...]"))),
     ("structure", "keyword", Effect("by keyword", put(structure="keyword"))),
     ("items", "one", Effect("one item", put(items="[a]"))),
-    ("items", "three", Effect("three items", put(items="[a, b, a + b]"))),
+    ("items", "three", Effect("three items", put(items="[a, b, a * 2]"))),
     ("items", "tuple", Effect("items in a tuple", put(items="(a, b)"))),
     ("items", "same_twice", Effect("the same item twice", put(items="[a, a]"))),
     (

@@ -227,7 +227,7 @@ def matmul(a: Any, b: Any) -> Any:
     return apply("matmul", a, b, SESSION.mode("autocast"), SESSION.mode("matmul_precision"))
 
 
-def rand_like(x: Any) -> Any:
+def rand_like(x: Any) -> Array:
     """Uniform random float32 numbers in [0, 1) in the shape of `x`."""
     return apply("rand_like", x)
 

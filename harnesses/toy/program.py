@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 
 from harnesses.base import Program
@@ -21,7 +22,7 @@ from harnesses.toy.templates import PARAMETERS, PRELUDE, TEMPLATES
 from rondo.models.graph import Graph
 from rondo.models.grow import grow
 from rondo.testcase import Call, Event, TestCase
-from rondo.vocabulary import Vocabulary
+from rondo.vocabulary import SHARED_EVENTS, Vocabulary
 
 _OPTION_TEXT = {
     "backend": {"interpret": '"interpret"', "fuse": '"fuse"'},
@@ -149,13 +150,7 @@ def _event(graph: Graph, event: Event) -> tuple[str, list[str]]:
     return text.says.format(**fields), [line.format(**fields) for line in text.lines]
 
 
-def _carriers() -> dict[str, str]:
-    from rondo.vocabulary import SHARED_EVENTS
-
-    return {event.name: event.needs for event in SHARED_EVENTS}
-
-
-_CARRIER = _carriers()
+_CARRIER = {event.name: event.needs for event in SHARED_EVENTS}
 
 
 def _call(graph: Graph, number: int, call: Call) -> tuple[str, list[str]]:
@@ -191,7 +186,7 @@ def _arguments(plan: CallPlan) -> None:
     plan.shown = [n for n, _ in named if n in ("x", "other", "items", "optional")]
 
 
-_ARGUMENTS = {
+_ARGUMENTS: dict[str, Callable[[dict[str, str]], tuple[str, ...]]] = {
     "tensor": lambda f: (f.get("other", f"toy.sample({f['shape']}, seed=5{f['seed']})"),),
     "scalar": lambda f: (f.get("scalar", "1.5"),),
     "list": lambda f: (
@@ -228,19 +223,15 @@ def _input(plan: CallPlan) -> str:
 def _module(
     case: TestCase, graph: Graph, vocabulary: Vocabulary, steps: list[str]
 ) -> Iterable[str]:
-    model = _model(graph)
+    model = model_text(graph, TEMPLATES)
+    words = set(re.findall(r"\w+", "\n".join(steps)))
     state = _state(case, vocabulary, steps)
     body = [
         f"SEED = {case.model.seed}",
         *(line for op, text in PRELUDE.items() if graph.uses(op) for line in text),
         *model.module,
         *_class(graph, model),
-        *(
-            line
-            for name, text in _DEFINITIONS.items()
-            if any(name in _words(step) for step in steps)
-            for line in lines(text)
-        ),
+        *(line for name, text in _DEFINITIONS.items() if name in words for line in lines(text)),
         *state,
         *lines("def reseed(k):\n    toy.manual_seed(k)"),
         *steps,
@@ -256,12 +247,6 @@ def _module(
     yield from spaced(body, 2)
 
 
-def _words(line: str) -> set[str]:
-    import re
-
-    return set(re.findall(r"\w+", line))
-
-
 def _steps_tuple(count: int) -> list[str]:
     names = [f"step_{i}" for i in range(1, count + 1)]
     if not names:
@@ -270,10 +255,6 @@ def _steps_tuple(count: int) -> list[str]:
     if len(flat) <= 100:
         return [flat]
     return ["STEPS = (", *(f"    {name}," for name in names), ")"]
-
-
-def _model(graph: Graph) -> ModelText:
-    return model_text(graph, TEMPLATES)
 
 
 def _class(graph: Graph, model: ModelText) -> list[str]:

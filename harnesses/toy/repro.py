@@ -5,51 +5,76 @@ from __future__ import annotations
 _HEAD = '''"""{title}
 
 Exit status: 1 while the bug is there, 0 when it is gone, 2 when this cannot tell.
-Run it from Rondo's root folder, `PYTHONPATH=. python repro.py`: the toy framework lives there.
+The toy framework is `harnesses.toy`: have Rondo installed, or its root folder on PYTHONPATH.
 """
 
+import os
+import pickle
+import resource
+import signal
 import sys
 '''
 
 _MAIN = '''
+EXPOSING = {exposing}  # index of the step that shows the bug
+SECONDS = {seconds}
 
-EXPOSING = {exposing}  # the step that shows the bug, counted from 0
 
-
-def shown(value):
+def look(value):
+    """A value in a form that can be compared: arrays by type, sizes and bytes."""
     if isinstance(value, dict):
-        return {{k: shown(v) for k, v in value.items()}}
+        return {{key: look(entry) for key, entry in value.items()}}
     if isinstance(value, (list, tuple)):
-        return [shown(v) for v in value]
+        return [type(value).__name__, *(look(entry) for entry in value)]
     if isinstance(value, toy.Array):
-        return value.dtype, value.data.shape, value.data.tobytes()
-    return repr(value)
+        return value.dtype, value.data.shape, value.data.strides, value.data.tobytes()
+    return repr(value) if isinstance(value, (bool, int, float, str)) else type(value).__name__
 
 
-def play(live_from):
-    """What step EXPOSING returns and leaves behind when steps from `live_from` on are compiled."""
-    toy.plain_modes()
+def play(arm):
+    """What a user sees at the exposing step: results, inputs, program state, randomness."""
     toy.reset()
     reseed(0)
-    state = State(live_from == 0)
+    s = State(arm == "retained")
     for index, step in enumerate(STEPS[: EXPOSING + 1]):
-        state.live = index >= live_from
+        s.live = arm == "retained" or (arm == "reset" and index == EXPOSING)
         reseed(index + 1)
         try:
-            result = shown(step(state))
+            result = look(step(s))
         except Exception as error:
             result = type(error).__name__
-    return result, shown(state.model.visible_state()), toy.python_random.random()
+    parts = [s.model, *(p for p in getattr(s, "parts", {{}}).values() if hasattr(p, "modules"))]
+    seen = [look(part.visible_state()) for part in parts]
+    return result, seen, look(toy.rand(1)), toy.python_random.random()
+
+
+def arm(name):
+    """Play an arm in a child; a death is an observation like any other."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))
+        signal.alarm(SECONDS)
+        with os.fdopen(writing, "wb") as pipe:
+            pickle.dump(play(name), pipe)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        data = pipe.read()
+    status = os.waitpid(child, 0)[1]
+    return pickle.loads(data) if status == 0 else f"died with status {{status}}"
 
 
 def main():
-    eager, reset, retained = play(len(STEPS)), play(EXPOSING), play(0)
-    if play(len(STEPS)) != eager:
-        print("eager execution differs from run to run: cannot tell")
+    eager = arm("eager")
+    if isinstance(eager, str) or arm("eager") != eager:
+        print("eager execution fails or differs from run to run: cannot tell")
         return 2
-    for name, result in (("eager", eager), ("reset", reset), ("retained", retained)):
-        print(f"{{name:9}} {{'as eager' if result == eager else 'DIFFERENT'}}")
-    return 0 if retained == eager else 1
+    seen = {{"eager": eager, "reset": arm("reset"), "retained": arm("retained")}}
+    for name, result in seen.items():
+        died = result if isinstance(result, str) else "differs from eager"
+        print(f"{{name:8}} {{'as eager' if result == eager else died}}")
+    return 0 if seen["retained"] == eager else 1
 
 
 if __name__ == "__main__":
@@ -57,9 +82,19 @@ if __name__ == "__main__":
 '''
 
 
-def repro(text: str, exposing: int, title: str) -> str:
+def repro(text: str, exposing: int, title: str, seconds: int) -> str:
     """A program's text as a script that plays the three arms up to step `exposing`."""
-    plain = title.replace("\\", "/").replace('"""', "'''").rstrip('"')
-    head = _HEAD.format(title=plain)
-    separator = "" if text.startswith("import ") and not text.startswith("import numpy") else "\n"
-    return head + separator + text + _MAIN.format(exposing=exposing)
+    plain = title.replace("\\", "/").replace('"', "'")
+    return merged(_HEAD.format(title=plain), text) + _MAIN.format(
+        exposing=exposing, seconds=seconds
+    )
+
+
+def merged(head: str, text: str) -> str:
+    """A program's text below `head`, the plain imports of both in one sorted block."""
+    first, imports = head.rsplit("\n\n", 1)
+    lines = text.splitlines()
+    own = [line for line in lines if line.startswith("import ") and "numpy" not in line]
+    rest = "\n".join(line for line in lines if line not in own).lstrip("\n")
+    block = "\n".join(sorted({*imports.split("\n"), *own} - {""}))
+    return f"{first}\n\n{block}\n\n{rest}\n"

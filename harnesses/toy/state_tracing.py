@@ -16,7 +16,7 @@ from harnesses.toy.arrays import SESSION, Array, Dice
 from harnesses.toy.guards import Frame, Getter, Guard, snapshot
 from harnesses.toy.recording import Effect, Instruction, Slot
 from harnesses.toy.symbols import symbol
-from harnesses.toy.tracing import RANDOM, Profile, Trace
+from harnesses.toy.tracing import RANDOM, Profile, Trace, item_of
 
 _MISSING = object()
 
@@ -148,10 +148,7 @@ class StateTrace(Trace):
         count = len(content)
         self.guard("attribute", lambda frame: len(get(frame)) == count)
         for index, item in enumerate(content):
-
-            def at(frame: Frame, index: int = index) -> Any:
-                return get(frame)[index]
-
+            at = item_of(get, index)
             if isinstance(item, Array):
                 self.attribute_array(item, at)
             else:

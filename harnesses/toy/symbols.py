@@ -34,7 +34,7 @@ class Symbol:
         return self.plain
 
     def __bool__(self) -> bool:
-        return self != 0
+        return self.trace.decide("ne", self, 0)
 
     def __hash__(self) -> int:
         return hash(self.pinned())

@@ -80,11 +80,11 @@ class Trace:
         self.guard_target(target)
         self.guard_structure()
         args = [
-            self.argument(f"args[{i}]", value, lambda frame, i=i: frame.args[i])
+            self.argument(f"args[{i}]", value, item_of(lambda frame: frame.args, i))
             for i, value in enumerate(self.frame.args)
         ]
         kwargs = {
-            name: self.argument(name, value, lambda frame, name=name: frame.kwargs[name])
+            name: self.argument(name, value, item_of(lambda frame: frame.kwargs, name))
             for name, value in self.frame.kwargs.items()
         }
         self.save_streams()
@@ -139,8 +139,7 @@ class Trace:
         """Guard the length of a list or tuple and each of its items."""
         self.guard_length(type(value), len(value), get)
         return type(value)(
-            self.argument(f"{key}[{i}]", item, lambda frame, i=i: get(frame)[i])
-            for i, item in enumerate(value)
+            self.argument(f"{key}[{i}]", item, item_of(get, i)) for i, item in enumerate(value)
         )
 
     def guard_length(self, kind: type, length: int, get: Getter) -> None:
@@ -156,7 +155,9 @@ class Trace:
         if not self.leaf_array(value, get):
             return
         sizes = tuple(
-            self.size(f"{key}/{rank}.{axis}", size, lambda frame, a=axis: get(frame).data.shape[a])
+            self.size(
+                f"{key}/{rank}.{axis}", size, item_of(lambda frame: get(frame).data.shape, axis)
+            )
             for axis, size in enumerate(value.data.shape)
         )
         self._sizes[id(value)] = sizes
@@ -172,7 +173,8 @@ class Trace:
             return size
         self.guard_bound(get)
         self._bounded.add(key)
-        return self.leaf_number(key, size, get)
+        symbolic: int = self.leaf_number(key, size, get)
+        return symbolic
 
     def guard_size(self, get: Getter, size: int) -> None:
         """Guard a static size."""
@@ -354,6 +356,11 @@ class Trace:
         """Guard every symbolic number by its value."""
         for get, value in self._symbols.values():
             self.guard_value(get, value)
+
+
+def item_of(get: Getter, key: Any) -> Getter:
+    """Finds an item of what `get` finds."""
+    return lambda frame: get(frame)[key]
 
 
 def _number_ref(value: Any) -> Ref:
