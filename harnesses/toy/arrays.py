@@ -156,7 +156,6 @@ POINTWISE: dict[str, Callable[..., Any]] = {
     "maximum": np.maximum,
     "minimum": np.minimum,
     "greater": np.greater,
-    "equal": np.equal,
     "where": np.where,
     "tanh": np.tanh,
     "exp": np.exp,
@@ -196,7 +195,6 @@ PRIMITIVES: dict[str, Callable[..., Any]] = {
     "swapaxes": np.swapaxes,
     "getitem": lambda a, index: a[index],
     "take": lambda table, rows: np.take(table, rows, axis=0, mode="wrap"),
-    "astype": lambda a, dtype: a.astype(dtype),
     "size": lambda a, axis: a.shape[axis],
     "rand_like": _rand_like,
     "draw": lambda dice: dice.stream.random(),
@@ -272,9 +270,6 @@ class Array:
 
     def swapaxes(self, first: int, second: int) -> Array:
         return apply("swapaxes", self, first, second)
-
-    def astype(self, dtype: str) -> Array:
-        return apply("astype", self, dtype)
 
     def add_(self, other: Any) -> Array:
         return apply("add_", self, other)

@@ -315,11 +315,6 @@ def no_grad() -> AbstractContextManager[None]:
     return SESSION.switched("grad", False)
 
 
-def enable_grad(mode: bool) -> AbstractContextManager[None]:
-    """Switch gradient mode on or off for a while."""
-    return SESSION.switched("grad", mode)
-
-
 def autocast(dtype: str | None) -> AbstractContextManager[None]:
     """Compute matrix products in a narrow type for a while; None switches it off."""
     return SESSION.switched("autocast", dtype)

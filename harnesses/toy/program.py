@@ -118,6 +118,7 @@ _STATE_METHODS = {
 }
 """What a program's `State` can do beside compiling; written where a step uses it."""
 
+_REMEMBER = "    s.last = x"
 _NEEDED_TOO = {"rebind": ("owned",)}
 _IMPORTS = ("concurrent.futures", "copy", "enum", "gc")
 
@@ -133,6 +134,8 @@ def emit(case: TestCase, vocabulary: Vocabulary) -> Program:
         if isinstance(step, Call) and step.get("bad_call", "no") != "no"
     )
     steps = [line for _, text in written for line in text]
+    if not any("s.previous(" in line for line in steps):
+        steps = [line for line in steps if line != _REMEMBER]
     text = "\n".join(_module(case, graph, vocabulary, steps)) + "\n"
     return Program(text, tuple(says for says, _ in written), calls, raising)
 
@@ -177,7 +180,7 @@ def _arguments(plan: CallPlan) -> None:
         plan.inputs += [*setup, f"{name} = {expression}"]
         named.append((name, name))
     plan.inputs.insert(0, first)
-    plan.inputs.append("s.last = x")
+    plan.inputs.append(_REMEMBER.strip())
     keyword = plan.fields.get("structure") == "keyword"
     if keyword:
         plan.keywords = [f"{name}={value}" for name, value in named]
@@ -226,8 +229,9 @@ def _module(
     model = model_text(graph, TEMPLATES)
     words = set(re.findall(r"\w+", "\n".join(steps)))
     state = _state(case, vocabulary, steps)
+    seed = f"SEED = {case.model.seed}"
     body = [
-        f"SEED = {case.model.seed}",
+        *([seed] if any("SEED" in line for line in model.init) else []),
         *(line for op, text in PRELUDE.items() if graph.uses(op) for line in text),
         *model.module,
         *_class(graph, model),
@@ -244,7 +248,8 @@ def _module(
     if "np." in text:
         yield from ("import numpy as np", "")
     yield from ("from harnesses.toy import compiler as toy", "")
-    yield from spaced(body, 2)
+    placed = list(spaced(body, 2))
+    yield from [*([""] if _defines(placed) else []), *placed]
 
 
 def _steps_tuple(count: int) -> list[str]:
