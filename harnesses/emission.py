@@ -203,5 +203,3 @@ def function(name: str, sentence: str, body: list[str]) -> list[str]:
 def indent(text: tuple[str, ...] | list[str], by: int) -> list[str]:
     """Lines moved to the right by `by` levels."""
     return [f"{'    ' * by}{line}" if line else "" for line in text]
-
-

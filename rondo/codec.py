@@ -78,6 +78,18 @@ class Codec:
         """The canonical bytes of whatever `data` stands for."""
         return self.encode(self.decode(data))
 
+    def cut(self, data: bytes, size: int) -> bytes:
+        """Canonical bytes of at most `size`: steps are left out from the end, then operators."""
+        case = self.decode(data)
+        encoded = self.encode(case)
+        while len(encoded) > size and (case.steps or case.model.operators):
+            if case.steps:
+                case = case.with_steps(case.steps[:-1])
+            else:
+                case = case.with_operators(case.model.operators[:-1])
+            encoded = self.encode(case)
+        return encoded if len(encoded) <= size else b""
+
     def normal(self, case: TestCase) -> TestCase:
         """The nearest case whose events and deviations its model carries; drops what is not."""
         traits = grow(case.model).traits
@@ -238,7 +250,17 @@ def read_case_bytes(path: Path) -> bytes:
             f"{path} is not a test case of format {FORMAT} (its first byte is {data[0]})",
             "`rondo corpus adopt SOURCE TARGET` reads arbitrary bytes as this format",
         )
+    if data and _torn(data):
+        raise FormatError(
+            f"{path} ends in the middle of a record",
+            "the file is truncated; take it from the findings or the corpus again",
+        )
     return data
+
+
+def _torn(data: bytes) -> bool:
+    rest = len(data) - HEADER - 1 - 4 * _operator_count(data[HEADER])
+    return rest < 0 or rest % 8 != 0
 
 
 def digest(data: bytes) -> str:

@@ -44,12 +44,12 @@ class LineTracer:
 
     def taken(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """The lines collected so far, by file relative to the parent of its source folder."""
-        found = []
+        found: list[tuple[str, tuple[int, ...]]] = []
         for filename, lines in self._collector.data.items():
             for root in self._roots:
                 if filename.startswith(root):
                     name = os.path.relpath(filename, os.path.dirname(root))
-                    found.append((name, tuple(sorted(lines))))
+                    found.append((name, tuple(sorted(int(line) for line in lines))))
                     break
         self._collector.data.clear()
         return tuple(sorted(found))

@@ -29,7 +29,7 @@ class Feedback:
                 raise SetupError(
                     f"this Atheris has no {name}", "install the version in constraints.txt"
                 )
-        self._trace = atheris._trace_branch
+        self._atheris = atheris
         total = LINE_COUNTERS + BEHAVIOUR_COUNTERS
         self._counters = [atheris._reserve_counter() for _ in range(total)]
         self._names: dict[int, str] = {}
@@ -38,12 +38,12 @@ class Feedback:
         self.behaviours = 0
 
     def behaviour(self, names: Iterable[str]) -> bool:
-        """Report behaviour features; whether one of them is new in this process."""
+        """Report behaviour features; whether a single step's signature is new in this process."""
         new = False
         for name in names:
             fresh = self._report(LINE_COUNTERS + _hash(name) % BEHAVIOUR_COUNTERS, name)
             self.behaviours += fresh
-            new = new or fresh
+            new = new or (fresh and name.startswith("step "))
         return new
 
     def compiler_lines(self, lines: dict[str, tuple[int, ...]]) -> bool:
@@ -58,7 +58,8 @@ class Feedback:
         return new
 
     def _report(self, place: int, name: str) -> bool:
-        self._trace(self._counters[place])
+        # Looked up at each call: `atheris.Setup` puts another function in this name's place.
+        self._atheris._trace_branch(self._counters[place])
         known = self._names.setdefault(place, name)
         if known is name:
             return True

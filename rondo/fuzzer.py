@@ -144,7 +144,9 @@ class Fuzzer:
 
     def _under_libfuzzer(self) -> bool:
         """Whether libFuzzer's own parent process runs this replay to see if the input crashes."""
-        return bool(self.options.flag("exact_artifact_path") or self.options.flag("artifact_prefix"))
+        return bool(
+            self.options.flag("exact_artifact_path") or self.options.flag("artifact_prefix")
+        )
 
     def _end_if_due(self, triaged: Triaged) -> None:
         if self.options.stop_on_finding and triaged.outcome == "new":
@@ -196,8 +198,8 @@ class Fuzzer:
         return self._sized(self.codec.encode(crossed), max_size)
 
     def _sized(self, data: bytes, max_size: int) -> bytes:
-        """At most `max_size` bytes: what is over is cut off and decodes as a shorter case."""
-        return data if len(data) <= max_size else self.codec.canonical(data[:max_size])[:max_size]
+        """At most `max_size` bytes: steps that are over are left out."""
+        return data if len(data) <= max_size else self.codec.cut(data, max_size)
 
 
 def _executor(harness: base.Harness, options: Options) -> Executor:

@@ -138,4 +138,3 @@ def random_case(rng: random.Random, codec: Codec) -> TestCase:
     model = random_model(rng)
     settings = random_settings(rng, codec)
     return codec.normal(TestCase(model, settings, random_steps(rng, codec, model)))
-

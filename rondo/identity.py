@@ -39,9 +39,7 @@ class Identity:
         return f"{self.symptom}-{what}"[:70].replace("=", "-") + f"-{digest}"
 
 
-def identify(
-    case: TestCase, verdict: Verdict, target: str, vocabulary: Vocabulary
-) -> Identity:
+def identify(case: TestCase, verdict: Verdict, target: str, vocabulary: Vocabulary) -> Identity:
     """The identity of a failing case, which should be shrunk."""
     assert verdict.difference is not None
     exposing = verdict.difference.step

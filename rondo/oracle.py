@@ -17,7 +17,6 @@ from rondo.executor.protocol import (
     NEVER,
     RETAINED,
     Arm,
-    Death,
     Executor,
     Job,
     Observation,
@@ -160,9 +159,8 @@ class Oracle:
     def _second_look(self, program: Program, first: Outcome, found: Difference) -> Verdict:
         """Is the disagreement real: deterministic, and beyond rounding?"""
         second = self._run(program, AGAIN, WIDE)
-        shaky = self._difference(
-            replace_arm(first, "retained", second.arms.get(AGAIN.name, [])), "retained", {}, None
-        )
+        again = second.arms.get(AGAIN.name, [])
+        shaky = self._first_difference(first.arms["eager"], again, {})
         if shaky is not None:
             return Verdict("nondeterministic", shaky, "two eager runs differ")
         wide = {record.step: record for record in second.arms.get(WIDE.name, ())}
@@ -182,7 +180,9 @@ class Oracle:
         reset = self._run(program, Arm("reset", k, stop_after=k))
         wrong = self._difference_at(k, first, reset, "reset", wide)
         if wrong is not None:
-            note = "the reset arm is wrong too" + ("" if wrong.kind == found.kind else ", otherwise")
+            note = "the reset arm is wrong too" + (
+                "" if wrong.kind == found.kind else ", otherwise"
+            )
             return Verdict("stateless", found, note)
         last = reset.arms["reset"][-1].behaviour
         if not self._confirms:
@@ -207,7 +207,9 @@ class Oracle:
         rewound = self._run(program, Arm("rewound", 0, reset_before=k, stop_after=k))
         if self._difference_at(k, first, rewound, "rewound", wide) is not None:
             return Verdict(
-                "stateless", found, "wrong from the same program state with empty compiler state too"
+                "stateless",
+                found,
+                "wrong from the same program state with empty compiler state too",
             )
         return Verdict("stateful", found, reset_behaviour=reset_behaviour)
 
@@ -227,21 +229,23 @@ class Oracle:
         return Verdict("reset_only", wrong) if wrong else Verdict("pass")
 
     def _difference(
-        self,
-        outcome: Outcome,
-        arm: str,
-        wide: dict[int, StepRecord],
-        death: Death | None | str = "own",
+        self, outcome: Outcome, arm: str, wide: dict[int, StepRecord]
     ) -> Difference | None:
-        """The first difference of an arm from the eager arm of the same outcome."""
-        died = outcome.death if death == "own" else None
-        eager = {record.step: record for record in outcome.arms.get("eager", ())}
-        for record in outcome.arms.get(arm, ()):
-            found = self._step_difference(eager[record.step], record, wide.get(record.step))
+        """The first difference of an arm from the eager arm of the same outcome, or its death."""
+        found = self._first_difference(outcome.arms["eager"], outcome.arms.get(arm, []), wide)
+        died = outcome.death
+        if found is None and died is not None and died.arm == arm:
+            return Difference(died.step, SYMPTOM_OF_DEATH[died.kind], died.kind, died.detail)
+        return found
+
+    def _first_difference(
+        self, eager: list[StepRecord], got: list[StepRecord], wide: dict[int, StepRecord]
+    ) -> Difference | None:
+        expected = {record.step: record for record in eager}
+        for record in got:
+            found = self._step_difference(expected[record.step], record, wide.get(record.step))
             if found is not None:
                 return found
-        if died is not None and died.arm == arm:
-            return Difference(died.step, SYMPTOM_OF_DEATH[died.kind], died.kind, died.detail)
         return None
 
     def _difference_at(
@@ -296,11 +300,6 @@ class Oracle:
         return None
 
 
-def replace_arm(outcome: Outcome, name: str, records: list[StepRecord]) -> Outcome:
-    """The outcome with other records for one arm."""
-    return Outcome({**outcome.arms, name: records}, outcome.death, {}, outcome.seconds)
-
-
 def _by_place(seen: tuple[Observation, ...]) -> dict[tuple[str, str], Observation]:
     return {(o.role, o.path): o for o in seen}
 
@@ -323,6 +322,5 @@ def _observed(
 
 def _arm_seconds(outcome: Outcome) -> tuple[tuple[str, float], ...]:
     return tuple(
-        (name, sum(record.seconds for record in records))
-        for name, records in outcome.arms.items()
+        (name, sum(record.seconds for record in records)) for name, records in outcome.arms.items()
     )

@@ -7,6 +7,7 @@ pairs of neighbouring calls, and what a change between two calls made the compil
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from rondo.oracle import Verdict
 from rondo.testcase import Call, Event, Step, TestCase
@@ -30,7 +31,7 @@ def features(case: TestCase, verdict: Verdict) -> Iterator[str]:
     found = signatures(verdict)
     for signature in found:
         yield f"step {signature}"
-    for before, after in zip(found, found[1:], strict=False):
+    for before, after in pairwise(found):
         yield f"pair {before} > {after}"
     for change, events in _changes(case, verdict):
         yield f"change {change} > {reaction(events)}"

@@ -104,9 +104,7 @@ SHARED_DIMENSIONS = (
     ),
     Dimension(
         "layout",
-        values(
-            "contiguous", "transposed", "sliced", "strided", "expanded", "channels_last@images"
-        ),
+        values("contiguous", "transposed", "sliced", "strided", "expanded", "channels_last@images"),
     ),
     Dimension("requires_grad", values("no", "yes"), needs="floats"),
     Dimension("grad_mode", values("grad", "no_grad", "inference"), weight=2),

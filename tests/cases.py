@@ -17,9 +17,7 @@ def event(kind: str, value: str = "default", target: int = 0) -> Event:
     return Event(kind, target, value)
 
 
-def case(
-    operators: str, *steps: Step, architecture: str = "nothing", **settings: str
-) -> TestCase:
+def case(operators: str, *steps: Step, architecture: str = "nothing", **settings: str) -> TestCase:
     """A test case from operator names, steps and settings."""
     model = Model(architecture, operators=tuple(Operator(name) for name in operators.split()))
     return TestCase(model, tuple(settings.items()), steps)

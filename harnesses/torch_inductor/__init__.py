@@ -21,6 +21,7 @@ class TorchInductor(Harness):
     modules = ("torch",)
     vocabulary = VOCABULARY
     layers = BACKENDS
+    needs_compiler = True
 
     def emit(self, case: TestCase) -> Program:
         return emit(case)

@@ -66,7 +66,8 @@ def _laid_out(plan: CallPlan, seed: str) -> str:
         "sliced": lambda: _bracketed(_fresh(plan, sizes(plan, plan.batch + 1), seed)) + "[1:]",
         "strided": lambda: _bracketed(_fresh(plan, sizes(plan, plan.batch * 2), seed)) + "[::2]",
         "expanded": lambda: (
-            _bracketed(_fresh(plan, sizes(plan, 1), seed)) + f".expand({', '.join(map(str, shape))})"
+            _bracketed(_fresh(plan, sizes(plan, 1), seed))
+            + f".expand({', '.join(map(str, shape))})"
         ),
         "channels_last": lambda: (
             _bracketed(_fresh(plan, shape, seed)) + ".to(memory_format=torch.channels_last)"

@@ -22,7 +22,9 @@ from harnesses.emission import (
 from rondo.vocabulary import LENGTHS, Dimension, values
 
 OWN_DIMENSIONS = (
-    Dimension("wrapper", values("none", "export", "function", "closure", "nested"), mechanisms=True),
+    Dimension(
+        "wrapper", values("none", "export", "function", "closure", "nested"), mechanisms=True
+    ),
     Dimension("mark", values("none", "dynamic", "static", "maybe_dynamic"), needs="floats"),
     Dimension(
         "numbers", values("1, 2", "3, 4", "5, 6, 7", "1.5, 2.5"), needs="arg.numbers", weight=3

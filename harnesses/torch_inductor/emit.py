@@ -135,7 +135,9 @@ def _model_class(graph: Graph, seed: int) -> tuple[list[str], list[str]]:
         cast = [f"x0 = x.to(self.{_path(graph, parameter, PARAMETER)}.dtype)"]
     text = model_text(graph, TEMPLATES, entry)
     names = ", ".join(["self", "x", *(SIGNATURE[a] for a in graph.arguments)])
-    seeded = ["torch.manual_seed(" + str(seed) + ")"] if seed and "parameter" in graph.traits else []
+    seeded = (
+        ["torch.manual_seed(" + str(seed) + ")"] if seed and "parameter" in graph.traits else []
+    )
     body = ["def __init__(self):", *indent(["super().__init__()", *seeded, *text.init], 1), ""]
     body += [*_spaced(text.methods), f"def forward({names}):"]
     body += indent([*cast, *text.forward, f"return {text.result}"], 1)
@@ -157,7 +159,12 @@ def _module_blocks(text: tuple[str, ...]) -> list[str]:
     lines: list[str] = []
     for line in text:
         starts = line and not line.startswith((" ", ")"))
-        if starts and lines and lines[-1] and (line.startswith(("def ", "class ")) or lines[-1][0] == " "):
+        if (
+            starts
+            and lines
+            and lines[-1]
+            and (line.startswith(("def ", "class ")) or lines[-1][0] == " ")
+        ):
             lines += ["", ""]
         lines.append(line)
     return lines
@@ -231,14 +238,16 @@ def emit(case: TestCase) -> Program:
     return Program(text, tuple(sentence for sentence, _ in steps), calls, raising)
 
 
-def _assemble(
-    case: TestCase, graph: Graph, functions: list[list[str]], state: list[str]
-) -> str:
+def _assemble(case: TestCase, graph: Graph, functions: list[list[str]], state: list[str]) -> str:
     module, model = _model_class(graph, case.model.seed)
     blocks = [module] if module else []
     blocks += [model, state, *functions]
     body = "\n\n\n".join("\n".join(block) for block in blocks)
-    needed = [text.strip("\n") for name, text in _HELPERS.items() if f"{name}(" in body or f"({name})" in body]
+    needed = [
+        text.strip("\n")
+        for name, text in _HELPERS.items()
+        if f"{name}(" in body or f"({name})" in body
+    ]
     reseed = "def reseed(seed):\n    random.seed(seed)\n    torch.manual_seed(seed)"
     helpers = "\n\n\n".join([reseed, *needed])
     imports = [line for mark, line in _IMPORTS.items() if mark in body + helpers]

@@ -80,9 +80,7 @@ _TABLE: dict[str, dict[str, EventText]] = {
         rebind=("rebind the tensor attribute {t}", "s.model.{t} = torch.full((1,), 5.0)"),
         mutate=("change the tensor attribute {t} in place", "s.model.{t}.add_(1)"),
     ),
-    **_same(
-        "set_object_attribute", "set the attribute of {t} to {v}", "s.model.{t}.gain = {v}"
-    ),
+    **_same("set_object_attribute", "set the attribute of {t} to {v}", "s.model.{t}.gain = {v}"),
     **_same("set_property", "change what the property {t} gives to {v}", "s.model._{t} = {v}"),
     **_same("set_class_attribute", "set the class attribute {t}.rate to {v}", "{t}.rate = {v}"),
     **_same("set_global", "set the global {t} to {v}", "global {t}", "{t} = {v}"),
@@ -92,9 +90,7 @@ _TABLE: dict[str, dict[str, EventText]] = {
         half=("replace the global function {t}", "global {t}", "{t} = lambda h: h * 0.5"),
     ),
     **_same("set_closure_cell", "set the closed-over variable to {v}", "change_{t}({v})"),
-    **_same(
-        "set_default_argument", "set the default argument to {v}", "{t}.__defaults__ = ({v},)"
-    ),
+    **_same("set_default_argument", "set the default argument to {v}", "{t}.__defaults__ = ({v},)"),
     **_each(
         "replace_method",
         instance=(
@@ -217,9 +213,7 @@ _TABLE: dict[str, dict[str, EventText]] = {
         "set deterministic algorithms to {v}",
         "torch.use_deterministic_algorithms({v})",
     ),
-    **_same(
-        "set_stance", "set the compiler's stance to {v}", 'torch.compiler.set_stance("{v}")'
-    ),
+    **_same("set_stance", "set the compiler's stance to {v}", 'torch.compiler.set_stance("{v}")'),
     **_same(
         "limit_recompiles",
         "set the recompile limit to {v}",

@@ -109,5 +109,6 @@ def repro(program: Program, exposing: int, title: str, seconds: int) -> str:
     own = [line for line in head.splitlines() if line]
     imports = sorted({*own, *(f"import {name}" for name in _NEEDED)})
     main = _MAIN.format(exposing=exposing, seconds=seconds)
-    doc = f'"""{title}\n\nExit code 1 while the bug is there, 0 when it is gone, 2 when it cannot tell.\n"""'
+    codes = "Exit code 1 while the bug is there, 0 when it is gone, 2 when it cannot tell."
+    doc = f'"""{title}\n\n{codes}\n"""'
     return f"{doc}\n\n" + "\n".join(imports) + f"\n\nimport torch\n{rest}\n{main}"

@@ -43,9 +43,7 @@ def play(runtime: Runtime, job: Job, send: Send, tracer: LineTracer | None = Non
             return
 
 
-def _play_arm(
-    runtime: Runtime, text: str, arm: Arm, send: Send, tracer: LineTracer | None
-) -> None:
+def _play_arm(runtime: Runtime, text: str, arm: Arm, send: Send, tracer: LineTracer | None) -> None:
     module = runtime.load(text, "rondo_case")
     if not arm.wide:
         _play_steps(runtime, module, arm, send, tracer)

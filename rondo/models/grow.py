@@ -57,7 +57,7 @@ def _grow(sketch: Sketch, operators: tuple[Operator, ...]) -> None:
     for record in operators:
         shape = sketch.nodes[-1].shape if sketch.nodes else sketch.input_shape
         kind, after = fitting(record, shape, traits)
-        sketch.add(kind.name, after, stem=kind.stem, **_attrs(record, shape, after))
+        sketch.add(kind.name, after, (), kind.stem, **_attrs(record, shape, after))
 
 
 def _carriers(nodes: list[Node]) -> dict[str, list[str]]:

@@ -118,9 +118,7 @@ _ORDINARY = (
     OperatorKind("linear", projected, ("parameter", "submodule"), stem="linear", whole=False),
     OperatorKind("matmul_weight", projected, ("parameter",), stem="weight", whole=False),
     OperatorKind("scale_weight", with_features, ("parameter",), stem="scale", whole=False),
-    OperatorKind(
-        "layer_norm", with_features, ("parameter", "submodule"), stem="norm", whole=False
-    ),
+    OperatorKind("layer_norm", with_features, ("parameter", "submodule"), stem="norm", whole=False),
     OperatorKind(
         "batch_norm", two_axes, ("parameter", "buffer", "submodule"), stem="batch", whole=False
     ),

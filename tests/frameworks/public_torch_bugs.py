@@ -11,9 +11,7 @@ from tests.cases import call, case, event
 PUBLIC_BUGS: dict[str, tuple[str, TestCase]] = {
     "pt_inputs_begin_to_overlap": (
         "stateful",
-        case(
-            "mutate_input add_tensor", call(4), call(4, alias="overlapping"), backend="aot_eager"
-        ),
+        case("mutate_input add_tensor", call(4), call(4, alias="overlapping"), backend="aot_eager"),
     ),
     "pt_method_code_swapped": (
         "stateful",
