@@ -195,7 +195,7 @@ _NAMES |= {"inf": float("inf"), "nan": float("nan")}
 
 
 def _load_kernel(artefact: Artefact) -> Program:
-    space: dict[str, Any] = dict(_NAMES)
+    space: dict[str, Any] = {**_NAMES, "__name__": "harnesses.toy.kernel"}
     exec(compile(artefact.source, "<toy kernel>", "exec"), space)
     kernel = space["kernel"]
 
