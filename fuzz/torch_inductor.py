@@ -1,4 +1,4 @@
-"""Fuzz the torch_inductor target: `python fuzz/torch_inductor.py corpus/`; `--help` lists the flags."""
+"""Fuzz the torch_inductor target: give it corpus folders or a file; `--help` lists the flags."""
 
 import sys
 from pathlib import Path

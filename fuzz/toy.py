@@ -1,4 +1,4 @@
-"""Fuzz the toy target: `python fuzz/toy.py corpus/`; `--help` lists the flags."""
+"""Fuzz the toy target: give it corpus folders or a file; `--help` lists the flags."""
 
 import sys
 from pathlib import Path

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import linecache
+import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -161,6 +162,21 @@ class Runtime(ABC):
                 f"known: {', '.join(sorted(known)) or 'none'}; or give path.py:name",
             )
         return known[name]
+
+
+def kernel_store(package: str, version: str) -> Path:
+    """A folder that outlives the process for what is addressed by its whole content, such as
+    compiled kernels: below RONDO_CACHE, or the user's cache folder."""
+    root = os.environ.get("RONDO_CACHE") or Path.home() / ".cache" / "rondo"
+    folder = Path(root) / f"{package}-{version}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SetupError(
+            f"cannot write the kernel store {folder}: {error.strerror}",
+            "set RONDO_CACHE to a folder that can be written",
+        ) from error
+    return folder
 
 
 @contextmanager

@@ -6,6 +6,7 @@ emitters by kind. This module turns a graph and its steps into program text with
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -30,8 +31,6 @@ class Template:
 
 def lines(text: str) -> tuple[str, ...]:
     """The lines of an indented block, common indentation removed."""
-    import textwrap
-
     return tuple(textwrap.dedent(text).strip("\n").splitlines()) if text else ()
 
 
@@ -196,8 +195,18 @@ def call_lines(plan: CallPlan) -> list[str]:
 
 
 def function(name: str, sentence: str, body: list[str]) -> list[str]:
-    """A step function with its sentence as a comment."""
-    return [f"def {name}(s):", f"    # {sentence}", *(f"    {line}" for line in body)]
+    """A step function with its sentence as a comment, wrapped at 100 columns."""
+    comment = textwrap.wrap(sentence, 92)
+    return [f"def {name}(s):", *(f"    # {line}" for line in comment), *indent(body, 1)]
+
+
+def steps_line(count: int) -> str:
+    """The table of step functions, in the form that formatters leave alone."""
+    names = [f"step_{number + 1}" for number in range(count)]
+    line = f"STEPS = ({', '.join(names)}{',' if count == 1 else ''})"
+    if len(line) <= 100:
+        return line
+    return "\n".join(["STEPS = (", *(f"    {name}," for name in names), ")"])
 
 
 def indent(text: tuple[str, ...] | list[str], by: int) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import coverage as coverage_package
 
@@ -45,11 +46,12 @@ class LineTracer:
     def taken(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """The lines collected so far, by file relative to the parent of its source folder."""
         found: list[tuple[str, tuple[int, ...]]] = []
-        for filename, lines in self._collector.data.items():
+        data = cast("dict[str, set[int]]", self._collector.data)
+        for filename, lines in data.items():
             for root in self._roots:
                 if filename.startswith(root):
                     name = os.path.relpath(filename, os.path.dirname(root))
-                    found.append((name, tuple(sorted(int(line) for line in lines))))
+                    found.append((name, tuple(sorted(lines))))
                     break
         self._collector.data.clear()
         return tuple(sorted(found))

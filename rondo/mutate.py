@@ -217,7 +217,7 @@ MUTATORS: dict[str, tuple[Mutator, float]] = {
 }
 """Every mutator by name, with its weight."""
 
-LONGEST = 10
+LONGEST = 14
 """Mutated sequences are cut to this many steps: long ones cost time and show nothing new."""
 
 

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from harnesses.base import Program
-from harnesses.emission import CallPlan, call_lines, function, indent, model_text
+from harnesses.emission import (
+    CallPlan,
+    call_lines,
+    function,
+    indent,
+    model_text,
+    steps_line,
+)
 from harnesses.torch_inductor.arguments import SIGNATURE, add_arguments
 from harnesses.torch_inductor.dimensions import EFFECTS
 from harnesses.torch_inductor.events import event_text
@@ -178,19 +185,26 @@ def _call_step(graph: Graph, step: Call, index: int, keeps_input: bool) -> tuple
         effect.apply(plan)
         plan.sentences.append(effect.says)
     routed = {"callee", "wrapper"} & {d.dimension for d in step.deviations}
-    exported = plan.fields.get("export")
     if not routed:
         plan.before += default
     add_arguments(plan, keeps_input)
-    if exported:
-        arguments = "(x,)" if not plan.keywords else "(), {'x': x}"
-        arguments = f"({', '.join(plan.positional)},)" if plan.positional else arguments
-        plan.inputs.append("f = s.model")
-        plan.inputs.append("if s.live:")
-        plan.inputs.append(f"    f = torch.export.export(s.model, {arguments}).module()")
-        plan.f = "f"
+    if plan.fields.get("export"):
+        plan.inputs += [
+            "f = s.model",
+            "if s.live:",
+            f"    f = torch.export.export(s.model, {_exported(plan)}).module()",
+        ]
     sentence = ", ".join([f"Call with a batch of {step.batch}", *plan.sentences])
     return sentence, call_lines(plan)
+
+
+def _exported(plan: CallPlan) -> str:
+    """The arguments of a call as `torch.export.export` takes them: a tuple, and a dict."""
+    if plan.keywords:
+        named = (keyword.partition("=") for keyword in plan.keywords)
+        entries = ", ".join(f'"{name}": {value}' for name, _, value in named)
+        return f"(), {{{entries}}}"
+    return f"({', '.join(plan.positional)}{',' if len(plan.positional) == 1 else ''})"
 
 
 def _event_step(graph: Graph, step: Event) -> tuple[str, list[str]]:
@@ -256,7 +270,6 @@ def _assemble(case: TestCase, graph: Graph, functions: list[list[str]], state: l
     if tree:
         top.append(f"from torch.utils._pytree import {', '.join(tree)}")
     config = [*_config_lines(case, graph), _compile_options(case)]
-    names = ", ".join(f"step_{i + 1}" for i in range(len(functions)))
-    steps = f"STEPS = ({names},)" if len(functions) == 1 else f"STEPS = ({names})"
+    steps = steps_line(len(functions))
     head = "\n\n".join(["\n".join(top), "\n".join(config)])
     return "\n\n\n".join([head, helpers, body, steps]) + "\n"

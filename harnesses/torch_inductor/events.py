@@ -146,7 +146,8 @@ _TABLE: dict[str, dict[str, EventText]] = {
     **_same(
         "freeze_parameter",
         "toggle requires_grad of {p}",
-        "s.model.{p}.requires_grad_(not s.model.{p}.requires_grad)",
+        "parameter = s.model.{p}",
+        "parameter.requires_grad_(not parameter.requires_grad)",
     ),
     **_same("tie_parameters", "tie two parameters", "s.model.{p} = s.model.{p2}"),
     **_each(

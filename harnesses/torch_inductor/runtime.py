@@ -22,16 +22,18 @@ import torch._dynamo
 import torch._functorch
 import torch._inductor.compile_fx
 import torch._inductor.config
+from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache
+from torch._inductor.codecache import FxGraphCache
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._pytree import tree_flatten_with_path
 
-from harnesses.base import Fault, Runtime
+from harnesses.base import Fault, Runtime, kernel_store
 from harnesses.torch_inductor.behaviour import observed
 from harnesses.torch_inductor.faults import FAULTS
+from rondo.errors import SetupError
 from rondo.executor.protocol import Observation
 
 _COMPILER_FOLDERS = ("_dynamo", "_inductor", "_functorch", "fx", "_subclasses")
-_STATE_ON_DISK = ("fxgraph", "aotautograd")
 _NUMPY_KIND = {torch.bfloat16: torch.float32}
 _PLAIN = (bool, int, float, str, type(None))
 
@@ -40,8 +42,9 @@ class TorchRuntime(Runtime):
     """Plays programs on the installed torch."""
 
     def __init__(self) -> None:
-        self._cache = Path(tempfile.mkdtemp(prefix=f"rondo-torch-{os.getpid()}-"))
-        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(self._cache)
+        self._state = Path(tempfile.mkdtemp(prefix=f"rondo-torch-{os.getpid()}-"))
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(kernel_store("torch", torch.__version__))
+        _keep_state_in(self._state)
         torch.set_num_threads(1)
         warnings.filterwarnings("ignore")
         torch._logging.set_logs(all=50)
@@ -66,11 +69,11 @@ class TorchRuntime(Runtime):
         torch.compiler.reset()
         torch._dynamo.reset()
         FakeTensorMode.cache_clear()
-        for name in _STATE_ON_DISK:
-            shutil.rmtree(self._cache / name, ignore_errors=True)
+        for folder in self._state.iterdir():
+            shutil.rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
-        shutil.rmtree(self._cache, ignore_errors=True)
+        shutil.rmtree(self._state, ignore_errors=True)
 
     def sources(self) -> tuple[Path, ...]:
         root = Path(torch.__file__).parent
@@ -123,6 +126,20 @@ class TorchRuntime(Runtime):
         seen += _attributes(state.model)
         seen += [_random_state()]
         return seen
+
+
+def _keep_state_in(folder: Path) -> None:
+    """Put the caches that are compiler state into a folder of this process's own.
+
+    Compiled kernels stay in the shared store: they are addressed by their whole source, so sharing
+    them is safe and saves a second or more of the C++ compiler's time each.
+    """
+    for cache in (FxGraphCache, AOTAutogradCache):
+        name = "fxgraph" if cache is FxGraphCache else "aotautograd"
+        if not hasattr(cache, "_get_tmp_dir"):
+            raise SetupError(f"torch {torch.__version__} keeps its {name} cache elsewhere")
+        place = str(folder / name)
+        cache._get_tmp_dir = staticmethod(lambda place=place: place)  # type: ignore[method-assign]
 
 
 class _NoAutocast(contextlib.AbstractContextManager[None]):

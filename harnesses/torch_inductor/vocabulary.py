@@ -19,7 +19,7 @@ OPTIONS = (
 
 VOCABULARY = Vocabulary(
     settings=(
-        Setting("backend", BACKENDS, (136, 84, 36)),
+        Setting("backend", BACKENDS, (156, 76, 24)),
         Setting("dynamic", ("None", "True", "False"), (192, 40, 24)),
         Setting("fullgraph", ("False", "True"), (240, 16)),
         Setting("option", OPTIONS, (168, 16, 16, 16, 16, 16, 8)),
