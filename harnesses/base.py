@@ -11,7 +11,9 @@ import importlib
 import importlib.util
 import linecache
 import os
+import shutil
 import sys
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -177,6 +179,16 @@ def kernel_store(package: str, version: str) -> Path:
             "set RONDO_CACHE to a folder that can be written",
         ) from error
     return folder
+
+
+def state_folder(package: str) -> Path:
+    """A temporary folder of this process's own; removes those of processes that are gone."""
+    stem = f"rondo-{package}-"
+    for left in Path(tempfile.gettempdir()).glob(f"{stem}*"):
+        pid = left.name.removeprefix(stem).partition("-")[0]
+        if pid.isdigit() and not Path("/proc", pid).exists():
+            shutil.rmtree(left, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"{stem}{os.getpid()}-"))
 
 
 @contextmanager

@@ -26,11 +26,14 @@ from rondo.generate import random_case
 from rondo.mutate import cross, mutate
 from rondo.options import Options, handed_on, parse
 from rondo.oracle import Limits, Oracle, Verdict
-from rondo.signature import describe, features
+from rondo.shrink import same_failure
+from rondo.signature import features
+from rondo.tell import told
 from rondo.testcase import TestCase
 from rondo.triage import REPORTED, Triage, Triaged
 
 TRACED_SHARE = 64
+_SLOW_SECONDS = 3600
 _PROCESS_START = time.monotonic()
 
 
@@ -52,6 +55,8 @@ class Fuzzer:
         self._corpus = folders[0] if folders else None
         self._executor: Executor | None = None
         self._pid = os.getpid()
+        self._minimises = bool(options.flag("minimize_crash_internal_step"))
+        self._wanted: Verdict | None = None
 
     def start(self) -> None:
         """Start the executor, and pick up what a driver that died was running."""
@@ -72,6 +77,8 @@ class Fuzzer:
             options.shrink_seconds,
             self.progress.say,
         )
+        if self._minimises:
+            self._replay(self.codec.decode(options.files[0].read_bytes()))
         for data in [] if options.replays else self.store.left_behind():
             self.progress.say("taking up a case that an earlier run did not finish")
             self.one(data)
@@ -130,23 +137,22 @@ class Fuzzer:
         return f"{self.feedback.behaviours} behaviour, {self.feedback.lines} lines"
 
     def _replay(self, case: TestCase) -> None:
-        """Judge a case that was given as a file and tell libFuzzer when it fails."""
-        verdict = self.oracle.judge(case)
-        found = verdict.difference
-        print(" ; ".join(describe(step) for step in case.steps))
-        print(f"verdict: {verdict.kind} {verdict.symptom} {verdict.note}".rstrip())
-        if found is not None:
-            print(f"step {found.step + 1}: {found.where}: {found.detail}", flush=True)
-        if verdict.kind in REPORTED:
-            if self.options.flag("minimize_crash_internal_step") or self._under_libfuzzer():
-                raise Failing(f"{verdict.kind} {verdict.symptom}")
-            self.finish(1)
+        """Judge a case given as a file: the exit code tells whether it fails.
 
-    def _under_libfuzzer(self) -> bool:
-        """Whether libFuzzer's own parent process runs this replay to see if the input crashes."""
-        return bool(
-            self.options.flag("exact_artifact_path") or self.options.flag("artifact_prefix")
-        )
+        While libFuzzer minimises, an input counts as crashing when it fails like the file that it
+        started from.
+        """
+        if self._minimises:
+            verdict = self.oracle.judge(case)
+            if self._wanted is None:
+                self._wanted = verdict
+            elif same_failure(self._wanted, verdict):
+                raise Failing(f"{verdict.kind} {verdict.symptom}")
+            return
+        verdict = self.oracle.judge(case)
+        print("\n".join(told(case, self.harness.emit(case), verdict)), flush=True)
+        if verdict.kind in REPORTED:
+            self.finish(1)
 
     def _end_if_due(self, triaged: Triaged) -> None:
         if self.options.stop_on_finding and triaged.outcome == "new":
@@ -173,6 +179,9 @@ class Fuzzer:
         print(
             f"\n{self.progress.summary(self._features(), self.options.findings)}", file=sys.stderr
         )
+        if self._executor is not None:
+            self._executor.abandon()
+            self._executor = None
         self.finish(130)
 
     def mutate(self, data: bytes, max_size: int, seed: int) -> bytes:
@@ -248,10 +257,16 @@ def _fuzz(fuzzer: Fuzzer, arguments: list[str]) -> None:
             print(f"error: {error}", file=sys.stderr)
             fuzzer.finish(2)
 
-    if not fuzzer.options.flag("verbosity"):
-        arguments.append("-verbosity=0")
-    if not fuzzer.options.flag("max_len"):
-        arguments.append(f"-max_len={MAX_BYTES}")
+    defaults = {
+        "verbosity": "0",
+        "max_len": str(MAX_BYTES),
+        "report_slow_units": str(_SLOW_SECONDS),
+        "artifact_prefix": f"{fuzzer.options.findings}/libfuzzer-",
+    }
+    for flag, value in defaults.items():
+        if not fuzzer.options.flag(flag):
+            arguments.append(f"-{flag}={value}")
+    fuzzer.options.findings.mkdir(parents=True, exist_ok=True)
     hooks = {"custom_mutator": fuzzer.mutate, "custom_crossover": fuzzer.cross}
     if fuzzer.options.mutator != "structured":
         del hooks["custom_crossover"]

@@ -7,7 +7,6 @@ import hashlib
 import os
 import random
 import shutil
-import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,7 +26,7 @@ from torch._inductor.codecache import FxGraphCache
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._pytree import tree_flatten_with_path
 
-from harnesses.base import Fault, Runtime, kernel_store
+from harnesses.base import Fault, Runtime, kernel_store, state_folder
 from harnesses.torch_inductor.behaviour import observed
 from harnesses.torch_inductor.faults import FAULTS
 from rondo.errors import SetupError
@@ -42,7 +41,7 @@ class TorchRuntime(Runtime):
     """Plays programs on the installed torch."""
 
     def __init__(self) -> None:
-        self._state = Path(tempfile.mkdtemp(prefix=f"rondo-torch-{os.getpid()}-"))
+        self._state = state_folder("torch")
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(kernel_store("torch", torch.__version__))
         _keep_state_in(self._state)
         torch.set_num_threads(1)

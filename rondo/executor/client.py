@@ -109,6 +109,13 @@ class ForkServer:
         self._log.seek(0)
         return self._log.read()[-2000:].decode(errors="replace")
 
+    def abandon(self) -> None:
+        """Let the server see the end of its input, from a signal handler: no buffered file may be
+        touched there, since the main program may be reading it."""
+        if self._process is not None and self._process.stdin is not None:
+            os.close(self._process.stdin.fileno())
+            self._process = None
+
     def close(self) -> None:
         """End the server; it takes its child with it."""
         if self._process is None:

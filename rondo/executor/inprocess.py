@@ -42,6 +42,10 @@ class InProcess:
         send(Finished(trouble, seconds))
         return outcome(bytes(frames), "", "", seconds)
 
+    def abandon(self) -> None:
+        """End from a signal handler."""
+        self.close()
+
     def close(self) -> None:
         """Remove what the runtime keeps on disk."""
         self._runtime.close()

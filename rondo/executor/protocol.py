@@ -153,6 +153,9 @@ class Executor(Protocol):
     def close(self) -> None:
         """Release what it holds."""
 
+    def abandon(self) -> None:
+        """Release what it holds, safe in a signal handler."""
+
 
 _encoder = msgspec.msgpack.Encoder()
 _messages = msgspec.msgpack.Decoder(Message)

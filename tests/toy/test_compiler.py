@@ -137,7 +137,8 @@ def test_fault_needs_every_step(name: str, planted: Callable[[str], InProcess]) 
 def test_deadly_fault_costs_one_child(name: str) -> None:
     server = ForkServer("toy", (name,))
     try:
-        outcome = server.run(job(SHORTEST[name], seconds=1.0, megabytes=400))
+        seconds = 1.0 if name == "hang" else 60.0
+        outcome = server.run(job(SHORTEST[name], seconds, megabytes=400))
         alive = server.run(job(case("relu", call())))
     finally:
         server.close()
