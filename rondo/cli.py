@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -26,6 +27,8 @@ DEFAULT_TARGET = "torch_inductor"
 FAILED = 2
 EXIT_CODES = f"""Exit codes: 0 done; {FAILED} it could not be done (a bad option, a file that is not
 a test case, an unknown target, something not installed): the message says what to do."""
+RUN_CODES = f"""Exit codes: 0 the case passes; 1 it fails; {FAILED} it could not be judged: the
+message says what to do."""
 
 app = typer.Typer(
     help="A coverage-guided, stateful fuzzer for deep-learning compilers.",
@@ -137,6 +140,61 @@ def _adopt(data: bytes, codec: Codec, destination: Path) -> bool:
     except FileExistsError:
         return False
     return True
+
+
+@app.command(epilog=RUN_CODES)
+def run(
+    file: Annotated[Path, typer.Argument(help="A test case: .bin or .json.")],
+    target: TargetOption = DEFAULT_TARGET,
+    fault: Annotated[
+        list[str] | None, typer.Option(help="Plant a fault: NAME or path.py:NAME.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Judge a test case again: what each step does, what the compiler did, and what differs."""
+    from harnesses import base
+    from rondo.codec import Codec
+    from rondo.executor.client import ForkServer
+    from rondo.oracle import Oracle
+    from rondo.tell import told
+
+    harness = load_harness(target)
+    case = read_case(file, Codec(harness.vocabulary))
+    base.require(harness)
+    server = ForkServer(harness.name, tuple(fault or ()))
+    try:
+        verdict = Oracle(harness, server).judge(case)
+    finally:
+        server.close()
+    if as_json:
+        typer.echo(msgspec.json.encode(verdict))
+    else:
+        typer.echo("\n".join(told(case, harness.emit(case), verdict)))
+    raise typer.Exit(1 if verdict.difference is not None and verdict.kind != "documented" else 0)
+
+
+@app.command(epilog=EXIT_CODES)
+def findings(
+    folder: Annotated[Path, typer.Argument(help="A findings folder.")] = Path("findings"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the findings of a folder, sorted by symptom."""
+    from rich.table import Table
+
+    from rondo.findings import Store
+
+    if not folder.is_dir():
+        raise RondoError(f"there is no folder {folder}", "give the --findings folder of a campaign")
+    found = sorted(Store(folder).findings(), key=lambda f: (f.symptom, f.name))
+    if as_json:
+        typer.echo(msgspec.json.encode(found))
+        return
+    table = Table("finding", "verdict", "steps", "seen", "the step that is wrong", "what differs")
+    for one in found:
+        steps = f"{one.steps[0]} > {one.steps[1]}"
+        sentence = one.sentences[one.exposing]
+        table.add_row(one.name, one.verdict, steps, str(one.seen), sentence, escape(one.detail))
+    Console().print(table)
 
 
 def load_harness(target: str) -> Harness:

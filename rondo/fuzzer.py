@@ -11,6 +11,7 @@ import random
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -33,6 +34,9 @@ from rondo.testcase import TestCase
 from rondo.triage import REPORTED, Triage, Triaged
 
 TRACED_SHARE = 64
+STEERED_SHARE = 0.8
+"""How often a mutant is freed of the causes of known findings: what is known teaches little, but
+something new may hide behind it."""
 _SLOW_SECONDS = 3600
 _PROCESS_START = time.monotonic()
 
@@ -96,7 +100,7 @@ class Fuzzer:
             self._replay(case)
             return
         self.store.begin(encoded)
-        verdict = self.oracle.judge(case)
+        verdict = self.oracle.judge(case, explains=partial(self.triage.explains, case))
         traced = self._report(case, verdict)
         seconds = time.monotonic() - before
         triaged = Triaged("")
@@ -195,7 +199,10 @@ class Fuzzer:
             return self._sized(self.codec.encode(random_case(rng, self.codec)), max_size)
         case = self.codec.decode(data)
         for _ in range(20):
-            found = self.codec.encode(mutate(rng, self.codec, case))
+            mutated = mutate(rng, self.codec, case)
+            if self._executor is not None and rng.random() < STEERED_SHARE:
+                mutated = self.triage.steered(mutated)
+            found = self.codec.encode(mutated)
             if len(found) <= max_size and found != data:
                 return found
         return self._sized(data, max_size)

@@ -8,7 +8,7 @@ state, with the same program state before the exposing step?).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from harnesses.base import Harness, Program
@@ -63,6 +63,7 @@ class Verdict:
     """What the oracle says of a test case.
 
     `kind` is pass, stateful, stateless, reset_only, nondeterministic, invalid or documented;
+    `known` names the finding that explains it, in which case the other arms were not needed;
     `behaviour` is what the compiler did in the retained arm: (step, events) for each call;
     `seconds` is the wall time of all `runs` children.
     """
@@ -72,6 +73,7 @@ class Verdict:
     note: str = ""
     behaviour: tuple[tuple[int, tuple[str, ...]], ...] = ()
     reset_behaviour: tuple[str, ...] = ()
+    known: str = ""
     arm_seconds: tuple[tuple[str, float], ...] = ()
     seconds: float = 0.0
     runs: int = 0
@@ -90,6 +92,10 @@ class Limits:
     megabytes: int = 4096
 
 
+Explains = Callable[[Difference], str]
+"""Given the first difference of a case, the name of the known finding behind it or nothing."""
+
+
 class Oracle:
     """Judges test cases of one target with one executor."""
 
@@ -104,16 +110,19 @@ class Oracle:
         self._runs = 0
         self._seconds = 0.0
 
-    def judge(self, case: TestCase, confirm: bool = True) -> Verdict:
+    def judge(
+        self, case: TestCase, confirm: bool = True, explains: Explains | None = None
+    ) -> Verdict:
         """The verdict on a test case.
 
+        `explains` may name a known finding behind a first disagreement, which ends the matter.
         Without `confirm` a `stateful` verdict rests on the three arms alone, at half the cost:
         enough to guide a search that ends with a confirmed verdict.
         """
         self._runs, self._confirms, self._seconds = 0, confirm, 0.0
         program = self._harness.emit(case)
         first = self._run(program, EAGER, RETAINED)
-        verdict = self._first_look(program, first)
+        verdict = self._first_look(program, first, explains)
         retained = first.arms.get("retained", ())
         return replace(
             verdict,
@@ -121,6 +130,14 @@ class Oracle:
             arm_seconds=_arm_seconds(first),
             seconds=self._seconds,
             runs=self._runs,
+        )
+
+    def look(self, case: TestCase) -> Verdict:
+        """A glance at the first two arms alone: pass, invalid, documented or an alarm as yet
+        unconfirmed (`stateful`)."""
+        program = self._harness.emit(case)
+        return self._first_look(
+            program, self._run(program, EAGER, RETAINED), lambda _: "unconfirmed"
         )
 
     def trace(self, case: TestCase) -> dict[str, tuple[int, ...]]:
@@ -136,7 +153,7 @@ class Oracle:
         self._seconds += outcome.seconds
         return outcome
 
-    def _first_look(self, program: Program, first: Outcome) -> Verdict:
+    def _first_look(self, program: Program, first: Outcome, explains: Explains | None) -> Verdict:
         if trouble := self._invalid(program, first):
             return Verdict("invalid", note=trouble)
         found = self._difference(first, "retained", {})
@@ -144,6 +161,8 @@ class Oracle:
             return self._look_at_reset(program, first) if self._full else Verdict("pass")
         if found.symptom == "documented":
             return Verdict("documented", replace(found, symptom="exception"), found.detail)
+        if explains is not None and (name := explains(found)):
+            return Verdict("stateful", found, known=name)
         return self._second_look(program, first, found)
 
     def _invalid(self, program: Program, outcome: Outcome) -> str:

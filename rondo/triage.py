@@ -22,10 +22,11 @@ from rondo.findings import ArmRecord, Finding, Store, as_record, from_record
 from rondo.identity import Identity, changes_of, families_of, identify
 from rondo.jsonform import to_json
 from rondo.models.operators import FAMILIES
-from rondo.oracle import Oracle, Verdict
+from rondo.oracle import Difference, Oracle, Verdict
 from rondo.report import report
 from rondo.shrink import Shrinker, Shrunk
 from rondo.testcase import Call, Event, TestCase
+from rondo.vocabulary import Vocabulary
 
 COLD_RUNS = 3
 COLD_SECONDS = 600
@@ -69,29 +70,30 @@ class Triage:
         if verdict.kind not in REPORTED:
             self._store.keep_alarm(verdict.kind, self._codec.encode(case))
             return Triaged("kept", verdict.kind)
-        left, joined = self._without_known(case, verdict)
-        if left is None:
-            return self._join(joined)
-        shrunk = self._shrink(left, self._oracle.judge(left) if joined else verdict)
-        return self._settle(case, shrunk, number)
+        if verdict.known:
+            return self._join(verdict.known)
+        return self._settle(case, self._shrink(case, verdict), number)
+
+    def explains(self, case: TestCase, found: Difference) -> str:
+        """The known finding without whose cause the case passes, or the empty string."""
+        for identity in self._known:
+            if not covers(identity, case, self._codec.vocabulary, found.symptom):
+                continue
+            without = self._codec.normal(subtract(case, identity))
+            if self._oracle.look(without).kind == "pass":
+                return identity.name
+        return ""
+
+    def steered(self, case: TestCase) -> TestCase:
+        """The case without the causes of all known findings."""
+        for identity in self._known:
+            if covers(identity, case, self._codec.vocabulary):
+                case = self._codec.normal(subtract(case, identity))
+        return case
 
     def _join(self, name: str) -> Triaged:
         self._store.join(name)
         return Triaged("joined", name)
-
-    def _without_known(self, case: TestCase, verdict: Verdict) -> tuple[TestCase | None, str]:
-        """The case with the causes of known findings taken out while it still fails, or None and
-        the name of the finding without whose cause it passes."""
-        joined = ""
-        for identity in self._known:
-            if not _covers(identity, case, verdict, self._codec):
-                continue
-            without = self._codec.normal(subtract(case, identity))
-            again = self._oracle.judge(without, confirm=False)
-            if again.kind != verdict.kind:
-                return None, identity.name
-            case, joined = without, identity.name
-        return case, joined
 
     def _shrink(self, case: TestCase, verdict: Verdict) -> Shrunk:
         def judge(candidate: TestCase) -> Verdict:
@@ -185,12 +187,11 @@ class Triage:
         return finding, files
 
 
-def _covers(identity: Identity, case: TestCase, verdict: Verdict, codec: Codec) -> bool:
-    """Whether a known finding could be what this case shows."""
+def covers(identity: Identity, case: TestCase, vocabulary: Vocabulary, symptom: str = "") -> bool:
+    """Whether a known finding could be what a case shows, given its symptom if it is known."""
     return (
-        identity.kind == verdict.kind
-        and identity.symptom == verdict.symptom
-        and set(identity.changes) <= set(changes_of(case, codec.vocabulary))
+        symptom in ("", identity.symptom)
+        and set(identity.changes) <= set(changes_of(case, vocabulary))
         and set(identity.families) <= set(families_of(case))
     )
 
