@@ -33,7 +33,10 @@ from rondo.tell import told
 from rondo.testcase import TestCase
 from rondo.triage import REPORTED, Triage, Triaged
 
+TRACED_NEW = 3
 TRACED_SHARE = 64
+"""One in so many runs is traced: of those that show a new signature, and of the others. A traced
+run costs two to three plain ones, and signatures come in families that run the same lines."""
 STEERED_SHARE = 0.8
 """How often a mutant is freed of the causes of known findings: what is known teaches little, but
 something new may hide behind it."""
@@ -59,6 +62,7 @@ class Fuzzer:
         self._corpus = folders[0] if folders else None
         self._executor: Executor | None = None
         self._pid = os.getpid()
+        self._inputs = 0
         self._minimises = bool(options.flag("minimize_crash_internal_step"))
         self._wanted: Verdict | None = None
 
@@ -91,9 +95,14 @@ class Fuzzer:
         """Deal with one input."""
         if self._executor is None:
             self.start()
+        self._inputs += 1
         case = self.codec.decode(data)
-        if not case.calls:
-            return
+        if case.calls:
+            self._one(case)
+        elif not self.options.replays:
+            self._end_if_due(Triaged(""))
+
+    def _one(self, case: TestCase) -> None:
         before = time.monotonic()
         encoded = self.codec.encode(case)
         if self.options.replays:
@@ -131,7 +140,7 @@ class Fuzzer:
             new = self.feedback.behaviour(features(case, verdict))
         if not self.options.coverage or verdict.kind == "invalid":
             return 0.0
-        if not new and random.randrange(TRACED_SHARE):
+        if random.randrange(TRACED_NEW if new else TRACED_SHARE):
             return 0.0
         before = time.monotonic()
         self.feedback.compiler_lines(self.oracle.trace(case))
@@ -164,7 +173,7 @@ class Fuzzer:
         limit = float(self.options.flag("max_total_time", "0"))
         runs = int(self.options.flag("runs", "-1"))
         late = 0 < limit <= time.monotonic() - _PROCESS_START + 0.5
-        if late or 0 < runs <= self.progress.cases:
+        if late or self._inputs == runs:
             print(self.progress.summary(self._features(), self.options.findings), file=sys.stderr)
             if late:
                 self.finish(0)

@@ -39,6 +39,11 @@ class Identity:
         return f"{self.symptom}-{what}"[:70].replace("=", "-") + f"-{digest}"
 
 
+def symptom_class(symptom: str) -> str:
+    """Wrong values of any kind are one class: which place shows them first depends on the model."""
+    return "wrong" if symptom.startswith("wrong_") else symptom
+
+
 def identify(case: TestCase, verdict: Verdict, target: str, vocabulary: Vocabulary) -> Identity:
     """The identity of a failing case, which should be shrunk."""
     assert verdict.difference is not None
@@ -55,8 +60,16 @@ def identify(case: TestCase, verdict: Verdict, target: str, vocabulary: Vocabula
         case.setting(vocabulary.settings[0].name, vocabulary.settings[0].values[0]),
         reaction(done[exposing]) if exposing in done else "died",
         changes,
-        families_of(case),
+        () if tells(changes, vocabulary) else families_of(case),
     )
+
+
+def tells(changes: tuple[str, ...], vocabulary: Vocabulary) -> bool:
+    """Whether changes name a cause by themselves: an event, or a dimension of one argument. A
+    batch size or a grad mode changes for many reasons; then the operators have to tell."""
+    names = [change.partition("=")[0] for change in changes]
+    arguments = {n for n, d in vocabulary.dimension.items() if d.needs.startswith("arg.")}
+    return any(name in vocabulary.event or name in arguments for name in names)
 
 
 def changes_of(case: TestCase, vocabulary: Vocabulary) -> tuple[str, ...]:

@@ -213,7 +213,7 @@ MUTATORS: dict[str, tuple[Mutator, float]] = {
     "shrink_model": (shrink_model, 1),
     "change_settings": (change_settings, 1),
     "new_steps": (new_steps, 3),
-    "new_case": (new_case, 8),
+    "new_case": (new_case, 20),
 }
 """Every mutator by name, with its weight."""
 

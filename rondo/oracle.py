@@ -106,27 +106,20 @@ class Oracle:
         self._executor = executor
         self._limits = limits or Limits()
         self._full = full
-        self._confirms = True
         self._runs = 0
         self._seconds = 0.0
 
-    def judge(
-        self, case: TestCase, confirm: bool = True, explains: Explains | None = None
-    ) -> Verdict:
+    def judge(self, case: TestCase, explains: Explains | None = None) -> Verdict:
         """The verdict on a test case.
 
         `explains` may name a known finding behind a first disagreement, which ends the matter.
-        Without `confirm` a `stateful` verdict rests on the three arms alone, at half the cost:
-        enough to guide a search that ends with a confirmed verdict.
         """
-        self._runs, self._confirms, self._seconds = 0, confirm, 0.0
+        self._runs, self._seconds = 0, 0.0
         program = self._harness.emit(case)
         first = self._run(program, EAGER, RETAINED)
         verdict = self._first_look(program, first, explains)
-        retained = first.arms.get("retained", ())
         return replace(
-            verdict,
-            behaviour=tuple((r.step, r.behaviour) for r in retained if r.step in program.calls),
+            _with_behaviour(verdict, program, first),
             arm_seconds=_arm_seconds(first),
             seconds=self._seconds,
             runs=self._runs,
@@ -139,6 +132,18 @@ class Oracle:
         return self._first_look(
             program, self._run(program, EAGER, RETAINED), lambda _: "unconfirmed"
         )
+
+    def recheck(self, case: TestCase) -> Verdict:
+        """The three arms alone: enough to guide a search that ends with a full `judge`.
+
+        A `stateful` verdict has no confirmation and no float64 reference behind it.
+        """
+        program = self._harness.emit(case)
+        first = self._run(program, EAGER, RETAINED)
+        verdict = self._first_look(program, first, lambda _: "unconfirmed")
+        if verdict.kind == "stateful" and verdict.difference is not None:
+            verdict = self._against_reset(program, first, verdict.difference, {}, confirm=False)
+        return _with_behaviour(verdict, program, first)
 
     def trace(self, case: TestCase) -> dict[str, tuple[int, ...]]:
         """The compiler lines that the retained arm runs, by file."""
@@ -194,6 +199,7 @@ class Oracle:
         first: Outcome,
         found: Difference,
         wide: dict[int, StepRecord],
+        confirm: bool = True,
     ) -> Verdict:
         k = found.step
         reset = self._run(program, Arm("reset", k, stop_after=k))
@@ -204,7 +210,7 @@ class Oracle:
             )
             return Verdict("stateless", found, note)
         last = reset.arms["reset"][-1].behaviour
-        if not self._confirms:
+        if not confirm:
             return Verdict("stateful", found, reset_behaviour=last)
         return self._confirm(program, first, found, wide, last)
 
@@ -317,6 +323,12 @@ class Oracle:
             detail = f"{got.error[0]} instead of {eager.error[0]}"
             return Difference(eager.step, "exception", f"exception:{got.error[0]}", detail)
         return None
+
+
+def _with_behaviour(verdict: Verdict, program: Program, first: Outcome) -> Verdict:
+    retained = first.arms.get("retained", ())
+    behaviour = tuple((r.step, r.behaviour) for r in retained if r.step in program.calls)
+    return replace(verdict, behaviour=behaviour)
 
 
 def _by_place(seen: tuple[Observation, ...]) -> dict[tuple[str, str], Observation]:

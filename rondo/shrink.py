@@ -107,6 +107,15 @@ def _without_steps(case: TestCase, codec: Codec) -> Iterator[TestCase]:
         size //= 2
 
 
+def _calls_first(case: TestCase, codec: Codec) -> Iterator[TestCase]:
+    """A call moved ahead of the event before it: plain set-up, event, exposing call."""
+    for index in range(len(case.steps) - 1):
+        first, second = case.steps[index : index + 2]
+        if isinstance(first, Event) and isinstance(second, Call):
+            moved = (*case.steps[:index], second, first, *case.steps[index + 2 :])
+            yield case.with_steps(moved)
+
+
 def _plain_everywhere(case: TestCase, codec: Codec) -> Iterator[TestCase]:
     """One dimension, or the batch, made plain in all calls at once."""
     calls = [step for step in case.steps if isinstance(step, Call)]
@@ -198,5 +207,6 @@ _PASSES = (
     _smaller_models,
     _plain_everywhere,
     _plainer_calls,
+    _calls_first,
     _simpler_values,
 )

@@ -13,13 +13,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harnesses.base import Harness
 from rondo.codec import Codec
 from rondo.findings import ArmRecord, Finding, Store, as_record, from_record
-from rondo.identity import Identity, changes_of, families_of, identify
+from rondo.identity import Identity, changes_of, families_of, identify, symptom_class
 from rondo.jsonform import to_json
 from rondo.models.operators import FAMILIES
 from rondo.oracle import Difference, Oracle, Verdict
@@ -96,10 +97,8 @@ class Triage:
         return Triaged("joined", name)
 
     def _shrink(self, case: TestCase, verdict: Verdict) -> Shrunk:
-        def judge(candidate: TestCase) -> Verdict:
-            return self._oracle.judge(candidate, confirm=False)
-
-        shrunk = Shrinker(self._codec, judge, case, verdict, self._shrink_seconds).run()
+        seconds = self._shrink_seconds
+        shrunk = Shrinker(self._codec, self._oracle.recheck, case, verdict, seconds).run()
         confirmed = self._oracle.judge(shrunk.case)
         if confirmed.kind == verdict.kind:
             return replace(shrunk, verdict=confirmed)
@@ -114,7 +113,7 @@ class Triage:
         if self._store.known(identity.name) is not None:
             return self._join(identity.name)
         finding, files = self._written(identity, case, shrunk, number)
-        cold = self._cold(files["repro.py"].decode(), identity.name)
+        cold = self._cold(files["repro.py"].decode())
         if cold < COLD_RUNS:
             self._store.keep_alarm("unconfirmed", files["case.bin"])
             return Triaged("kept", "unconfirmed")
@@ -123,29 +122,22 @@ class Triage:
         self._say(f"finding: {identity.name} ({finding.sentences[finding.exposing]}) in {folder}")
         return Triaged("new", identity.name)
 
-    def _cold(self, text: str, name: str) -> int:
-        """How many cold interpreters of `COLD_RUNS` show the bug."""
+    def _cold(self, text: str) -> int:
+        """How many cold interpreters of `COLD_RUNS` show the bug; planted faults of the campaign
+        are installed in each first."""
+        path = self._store.folder / "running" / f"{os.getpid()}-repro.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        command = [sys.executable, str(path)]
         if self._faults:
-            return self._cold_with_faults(text, name)
-        path = self._store.folder / "running" / f"{os.getpid()}-repro.py"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+            command = [sys.executable, "-m", "rondo.cold", self._harness.name, str(path)]
+            command += [part for fault in self._faults for part in ("--fault", fault)]
         try:
-            return sum(run_repro(path) == 1 for _ in range(COLD_RUNS))
+            with ThreadPoolExecutor(COLD_RUNS) as pool:
+                codes = list(pool.map(_exit_code, [command] * COLD_RUNS))
         finally:
             path.unlink()
-
-    def _cold_with_faults(self, text: str, name: str) -> int:
-        """The same with the campaign's planted faults installed in each interpreter first."""
-        path = self._store.folder / "running" / f"{os.getpid()}-repro.py"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        command = [sys.executable, "-m", "rondo.cold", self._harness.name, str(path)]
-        command += [part for fault in self._faults for part in ("--fault", fault)]
-        try:
-            return sum(_exit_code(command) == 1 for _ in range(COLD_RUNS))
-        finally:
-            path.unlink()
+        return codes.count(1)
 
     def _written(
         self, identity: Identity, case: TestCase, shrunk: Shrunk, number: int
@@ -190,7 +182,7 @@ class Triage:
 def covers(identity: Identity, case: TestCase, vocabulary: Vocabulary, symptom: str = "") -> bool:
     """Whether a known finding could be what a case shows, given its symptom if it is known."""
     return (
-        symptom in ("", identity.symptom)
+        (not symptom or symptom_class(symptom) == symptom_class(identity.symptom))
         and set(identity.changes) <= set(changes_of(case, vocabulary))
         and set(identity.families) <= set(families_of(case))
     )
