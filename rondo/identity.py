@@ -8,7 +8,9 @@ sizes and quantities). Families of operators stand in where nothing but repetiti
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rondo.models.grow import grow
 from rondo.models.operators import FAMILY
@@ -16,6 +18,9 @@ from rondo.oracle import Verdict
 from rondo.signature import changed_dimensions, reaction
 from rondo.testcase import Call, Event, TestCase
 from rondo.vocabulary import Vocabulary
+
+MANY = "x3"
+_DEATH = re.compile(r"(?:SIG\w+|exit code \d+|no end within [\d.e+]+ s|more than \d+ MB) in (.+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +40,8 @@ class Identity:
     def name(self) -> str:
         """A readable directory name, unique to the identity."""
         digest = hashlib.sha256(repr(self).encode()).hexdigest()[:8]
-        what = "-".join(self.changes) or "repetition"
-        return f"{self.symptom}-{what}"[:70].replace("=", "-") + f"-{digest}"
+        what = "-".join(self.changes) or self.error.partition(" ")[0] or "repetition"
+        return f"{self.symptom}-{what}"[:70].replace("=", "-").replace(" ", "-") + f"-{digest}"
 
 
 def symptom_class(symptom: str) -> str:
@@ -45,55 +50,81 @@ def symptom_class(symptom: str) -> str:
 
 
 def identify(case: TestCase, verdict: Verdict, target: str, vocabulary: Vocabulary) -> Identity:
-    """The identity of a failing case, which should be shrunk."""
+    """The identity of a failing case, which should be shrunk.
+
+    Operators' families tell causes apart only where the change does not: nothing changed at all,
+    or the compiler did react to the change and went wrong on the way. An entry that is reused in
+    spite of a change lacks a guard on just that change, whichever operator shows it.
+    """
     assert verdict.difference is not None
     exposing = verdict.difference.step
     done = dict(verdict.behaviour)
-    changes = changes_of(case, vocabulary)
     role, _, path = verdict.difference.where.partition(":")
-    error = path if role == "exception" else role if role == "rng" else ""
+    found = changes_of(case, vocabulary)
+    changes = tuple(change for change in found if f"{change} {MANY}" not in found)
+    if stack := death_stack(verdict.difference.detail):
+        layer = case.setting(vocabulary.settings[0].name, vocabulary.settings[0].values[0])
+        return Identity(target, verdict.kind, verdict.symptom, stack, layer, "died", (), ())
+    reacted = reaction(done[exposing]) if exposing in done else "died"
+    stale = bool(changes) and reacted == "reused"
     return Identity(
         target,
         verdict.kind,
         verdict.symptom,
-        error,
+        path if role == "exception" else role if role == "rng" else "",
         case.setting(vocabulary.settings[0].name, vocabulary.settings[0].values[0]),
-        reaction(done[exposing]) if exposing in done else "died",
+        reacted,
         changes,
-        () if tells(changes, vocabulary) else families_of(case),
+        () if stale or _tell(changes, vocabulary) else families_of(case),
     )
 
 
-def tells(changes: tuple[str, ...], vocabulary: Vocabulary) -> bool:
-    """Whether changes name a cause by themselves: an event, or a dimension of one argument. A
-    batch size or a grad mode changes for many reasons; then the operators have to tell."""
-    names = [change.partition("=")[0] for change in changes]
-    arguments = {n for n, d in vocabulary.dimension.items() if d.needs.startswith("arg.")}
-    return any(name in vocabulary.event or name in arguments for name in names)
+def death_stack(detail: str) -> str:
+    """Where a child died: its innermost functions, which identify a death better than what led to
+    it; the empty string for other failures and for deaths in no Python code."""
+    found = _DEATH.fullmatch(detail)
+    return found[1] if found else ""
+
+
+def _tell(changes: tuple[str, ...], vocabulary: Vocabulary) -> bool:
+    """Whether an event is among the changes: events act on what they name."""
+    return any(plain_name(change) in vocabulary.event for change in changes)
+
+
+def plain_name(change: str) -> str:
+    """The event or dimension that a change is about."""
+    return change.partition("=")[0].removesuffix(f" {MANY}")
 
 
 def changes_of(case: TestCase, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """The events of a case and the dimensions in which its calls differ, by name."""
-    found = set()
-    before: Call | None = None
-    for step in case.steps:
-        if isinstance(step, Event):
-            distinct = vocabulary.event[step.kind].mechanisms
-            found.add(f"{step.kind}={step.value}" if distinct else step.kind)
-            continue
-        if before is not None:
-            for name in changed_dimensions(before, step):
-                found.add(_dimension_change(name, before, step, vocabulary))
-        before = step
+    """The events of a case and the dimensions in which its calls differ, by name.
+
+    A dimension that takes three values or more is there a second time as `name x3`: promotion to a
+    dynamic value is another mechanism than a guard.
+    """
+    calls = [step for step in case.steps if isinstance(step, Call)]
+    found = {_event_change(s, vocabulary) for s in case.steps if isinstance(s, Event)}
+    for before, after in pairwise(calls):
+        for name in changed_dimensions(before, after):
+            found.add(_dimension_change(name, before, after, vocabulary))
+            if len({_value(step, name) for step in calls}) > 2:
+                found.add(f"{name} {MANY}")
     return tuple(sorted(found))
+
+
+def _value(step: Call, name: str) -> str:
+    return str(step.batch) if name == "batch" else step.get(name, "")
+
+
+def _event_change(step: Event, vocabulary: Vocabulary) -> str:
+    return f"{step.kind}={step.value}" if vocabulary.event[step.kind].mechanisms else step.kind
 
 
 def _dimension_change(name: str, before: Call, after: Call, vocabulary: Vocabulary) -> str:
     if name == "batch" or not vocabulary.dimension[name].mechanisms:
         return name
-    plain = vocabulary.dimension[name].values[0].name
-    value = after.get(name, plain)
-    return f"{name}={value if value != plain else before.get(name, plain)}"
+    value = after.get(name, "") or before.get(name, "")
+    return f"{name}={value}"
 
 
 def families_of(case: TestCase) -> tuple[str, ...]:

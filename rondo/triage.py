@@ -20,7 +20,15 @@ from pathlib import Path
 from harnesses.base import Harness
 from rondo.codec import Codec
 from rondo.findings import ArmRecord, Finding, Store, as_record, from_record
-from rondo.identity import Identity, changes_of, families_of, identify, symptom_class
+from rondo.identity import (
+    Identity,
+    changes_of,
+    death_stack,
+    families_of,
+    identify,
+    plain_name,
+    symptom_class,
+)
 from rondo.jsonform import to_json
 from rondo.models.operators import FAMILIES
 from rondo.oracle import Difference, Oracle, Verdict
@@ -77,7 +85,10 @@ class Triage:
 
     def explains(self, case: TestCase, found: Difference) -> str:
         """The known finding without whose cause the case passes, or the empty string."""
+        stack = death_stack(found.detail)
         for identity in self._known:
+            if stack and (identity.symptom, identity.error) == (found.symptom, stack):
+                return identity.name
             if not covers(identity, case, self._codec.vocabulary, found.symptom):
                 continue
             without = self._codec.normal(subtract(case, identity))
@@ -182,7 +193,8 @@ class Triage:
 def covers(identity: Identity, case: TestCase, vocabulary: Vocabulary, symptom: str = "") -> bool:
     """Whether a known finding could be what a case shows, given its symptom if it is known."""
     return (
-        (not symptom or symptom_class(symptom) == symptom_class(identity.symptom))
+        identity.reaction != "died"
+        and (not symptom or symptom_class(symptom) == symptom_class(identity.symptom))
         and set(identity.changes) <= set(changes_of(case, vocabulary))
         and set(identity.families) <= set(families_of(case))
     )
@@ -191,7 +203,7 @@ def covers(identity: Identity, case: TestCase, vocabulary: Vocabulary, symptom: 
 def subtract(case: TestCase, identity: Identity) -> TestCase:
     """The case without what causes a known finding: its events left out, its dimensions held at
     the first call's value; where nothing but repetition causes it, its operators left out."""
-    names = {change.partition("=")[0] for change in identity.changes}
+    names = {plain_name(change) for change in identity.changes}
     if not names:
         ops = {op for family in identity.families for op in FAMILIES[family]}
         kept = tuple(op for op in case.model.operators if op.kind not in ops)

@@ -10,8 +10,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import ctypes
+import faulthandler
 import gc
 import os
+import re
 import resource
 import select
 import signal
@@ -30,6 +32,11 @@ from rondo.executor.protocol import LENGTH, Finished, Hello, Job, Message, Reply
 
 _PR_SET_PDEATHSIG = 1
 _POLL_MILLISECONDS = 50
+_FRAME = re.compile(r'File "([^"]*)", line \d+ in (\S+)')
+_OWN_FILES = ("<rondo_case>", "executor/arms.py")
+_STACK_DEPTH = 3
+_STACK_SIGNAL = signal.SIGUSR1
+_STACK_SECONDS = 0.1
 _PAGE = resource.getpagesize()
 _jobs = msgspec.msgpack.Decoder(Job)
 
@@ -54,6 +61,7 @@ class Watch:
 
     pid: int
     pipe: int
+    stack: int
     deadline: float
     memory: int
     frames: bytearray = field(default_factory=bytearray)
@@ -73,6 +81,19 @@ class Watch:
         elif resident_bytes(self.pid) > self.memory:
             self.death, self.detail = "memory", f"more than {job.megabytes} MB"
         return bool(self.death)
+
+    def last_stack(self) -> str:
+        """The innermost Python functions of the framework when the child died, innermost first;
+        up to the program's own, whose names hold step numbers."""
+        os.lseek(self.stack, 0, os.SEEK_SET)
+        text = os.read(self.stack, 1 << 16).decode(errors="replace")
+        current = text.partition("most recent call first")[2]
+        names = []
+        for file, name in _FRAME.findall(current):
+            if file.endswith(_OWN_FILES):
+                break
+            names.append(name)
+        return " < ".join(names[:_STACK_DEPTH])
 
 
 class DriverGone(Exception):
@@ -106,23 +127,25 @@ class Server:
         before = time.monotonic()
         reading, writing = os.pipe()
         os.set_blocking(reading, False)
+        stack = os.memfd_create("stack")
         pid = os.fork()
         if pid == 0:
             os.close(reading)
-            self._child(job, writing)
+            self._child(job, writing, stack)
         os.close(writing)
         with contextlib.suppress(OSError):  # the child does the same; either may come first
             os.setpgid(pid, pid)
         memory = resident_bytes(os.getpid()) + job.megabytes * (1 << 20)
-        watch = Watch(pid, reading, before + job.seconds, memory)
+        watch = Watch(pid, reading, stack, before + job.seconds, memory)
         try:
             self._wait(job, watch)
         finally:
             _end_group(pid)
             status = os.waitpid(pid, 0)[1]
             watch.drain()
+            _classify(watch, status)
             os.close(reading)
-        _classify(watch, status)
+            os.close(stack)
         seconds = time.monotonic() - before
         return Reply(bytes(watch.frames), watch.death, watch.detail, seconds)
 
@@ -138,16 +161,21 @@ class Server:
                 watch.drain()
                 if self._jobs in ready:
                     raise DriverGone
-                if pidfd in ready or watch.over_limit(job):
+                if pidfd in ready:
+                    return
+                if watch.over_limit(job):
+                    _ask_for_stack(watch.pid)
                     return
                 if watch.pipe in ready and pidfd not in ready:
                     _forget_closed_pipe(poll, watch)
         finally:
             os.close(pidfd)
 
-    def _child(self, job: Job, pipe: int) -> None:
+    def _child(self, job: Job, pipe: int, stack: int) -> None:
         os.setpgid(0, 0)
         die_with_parent()
+        faulthandler.enable(stack)
+        faulthandler.register(_STACK_SIGNAL, stack)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         before = time.monotonic()
 
@@ -183,9 +211,22 @@ def _end_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
+def _ask_for_stack(pid: int) -> None:
+    """Let a child that is past a limit write down where it is."""
+    os.kill(pid, _STACK_SIGNAL)
+    time.sleep(_STACK_SECONDS)
+
+
 def _classify(watch: Watch, status: int) -> None:
-    if watch.death:
-        return
+    """How the child died, if it did, and where."""
+    if not watch.death:
+        _classify_exit(watch, status)
+    stack = watch.last_stack() if watch.death else ""
+    if stack:
+        watch.detail += f" in {stack}"
+
+
+def _classify_exit(watch: Watch, status: int) -> None:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         own_end = number == signal.SIGKILL and _finished(watch.frames)

@@ -1,0 +1,231 @@
+"""The whole pipeline on the toy target: from bytes to a confirmed, shrunk, written-up finding."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from harnesses.toy import HARNESS
+from rondo.codec import Codec
+from rondo.findings import Finding, Store
+from rondo.oracle import Oracle
+from tests.cases import call, case, through_bytes
+from tests.toy.campaigns import ROOT, command, corpus, fuzz
+
+CODEC = Codec(HARNESS.vocabulary)
+FAILING = through_bytes(
+    case("read_float size_arithmetic", call(), call(5), call(), call(8), call()), HARNESS.vocabulary
+)
+
+
+def only_finding(folder: Path) -> Finding:
+    """The one finding of a folder."""
+    found = list(Store(folder).findings())
+    assert len(found) == 1, [one.name for one in found]
+    return found[0]
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign with one planted fault, run to its end."""
+    folder = tmp_path_factory.mktemp("campaign")
+    done = fuzz(
+        folder,
+        corpus(folder),
+        "-runs=200",
+        "-seed=1",
+        "--fault=size_guard",
+        "--findings=findings",
+        "--log=log.jsonl",
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_a_planted_fault_becomes_one_confirmed_shrunk_finding(campaign: Path) -> None:
+    finding = only_finding(campaign / "findings")
+    assert finding.verdict == "stateful"
+    assert finding.steps[1] == 2 < finding.steps[0]
+    assert finding.cold == (3, 3)
+    folder = campaign / "findings" / finding.name
+    names = {path.name for path in folder.iterdir()}
+    assert names >= {"case.bin", "case.json", "original.bin", "repro.py", "report.md"}
+    report = (folder / "report.md").read_text()
+    assert finding.detail in report and "**this step is wrong**" in report
+
+
+def test_the_repro_tells_whether_the_fault_is_there(campaign: Path) -> None:
+    finding = only_finding(campaign / "findings")
+    repro = campaign / "findings" / finding.name / "repro.py"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    plain = subprocess.run([sys.executable, repro], env=environment, capture_output=True)
+    assert plain.returncode == 0, plain.stdout
+    cold = [sys.executable, "-m", "rondo.cold", "toy", str(repro), "--fault=size_guard"]
+    assert subprocess.run(cold, env=environment, capture_output=True).returncode == 1
+
+
+def test_the_corpus_grows_and_every_file_of_it_is_canonical(campaign: Path) -> None:
+    files = list((campaign / "corpus").iterdir())
+    assert len(files) > 20
+    for file in files:
+        data = file.read_bytes()
+        assert CODEC.canonical(data) == data
+
+
+def test_the_log_counts_every_case_and_little_time_is_rondos_own(campaign: Path) -> None:
+    records = [json.loads(line) for line in (campaign / "log.jsonl").read_text().splitlines()]
+    assert [r["number"] for r in records] == list(range(len(records)))
+    assert {r["outcome"] for r in records} >= {"", "new"}
+    own = sum(r["seconds"] - r["child_seconds"] for r in records)
+    assert own / sum(r["seconds"] for r in records) < 0.35
+
+
+def test_a_clean_compiler_yields_no_finding_and_no_alarm(tmp_path: Path) -> None:
+    done = fuzz(tmp_path, corpus(tmp_path), "-runs=150", "-seed=2", "--findings=findings")
+    assert done.returncode == 0
+    assert not list(Store(tmp_path / "findings").findings())
+    assert not (tmp_path / "findings" / "alarms").exists()
+
+
+def test_a_crashing_child_becomes_a_finding_and_the_run_goes_on(tmp_path: Path) -> None:
+    done = fuzz(
+        tmp_path,
+        corpus(tmp_path),
+        "-runs=150",
+        "-seed=1",
+        "--fault=crash",
+        "--mutator=random",
+        "--shrink-seconds=10",
+        "--findings=findings",
+    )
+    assert done.returncode == 0, done.stderr
+    assert only_finding(tmp_path / "findings").symptom == "crash"
+    cases = re.findall(r"(\d+) cases", done.stderr)
+    assert int(cases[-1]) > 100
+
+
+def test_a_killed_driver_leaves_no_child_and_the_next_run_carries_on(tmp_path: Path) -> None:
+    arguments = [corpus(tmp_path), "-seed=3", "--findings=findings"]
+    driver = subprocess.Popen(command(*arguments), cwd=tmp_path, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 60
+        while len(list((tmp_path / "corpus").iterdir())) < 5 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        children = psutil.Process(driver.pid).children(recursive=True)
+    finally:
+        os.kill(driver.pid, signal.SIGKILL)
+        driver.wait()
+    _, alive = psutil.wait_procs(children, timeout=5)
+    assert children and not alive
+    before = len(list((tmp_path / "corpus").iterdir()))
+    left = list((tmp_path / "findings" / "running").glob("*.bin"))
+    done = fuzz(tmp_path, "corpus", "-runs=100", "-seed=4", "--findings=findings")
+    assert done.returncode == 0, done.stderr
+    assert ("taking up a case" in done.stderr) == bool(left)
+    assert len(list((tmp_path / "corpus").iterdir())) > before
+
+
+def test_ctrl_c_ends_with_a_summary(tmp_path: Path) -> None:
+    arguments = [corpus(tmp_path), "--findings=findings"]
+    driver = subprocess.Popen(command(*arguments), cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not list((tmp_path / "corpus").iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    driver.send_signal(signal.SIGINT)
+    _, said = driver.communicate(timeout=20)
+    assert driver.returncode == 130
+    assert "findings are in" in said and "Traceback" not in said
+
+
+def test_a_single_file_is_replayed_with_its_verdict_and_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "case.bin").write_bytes(CODEC.encode(FAILING))
+    clean = fuzz(tmp_path, "case.bin")
+    assert clean.returncode == 0 and "verdict: pass" in clean.stdout
+    failing = fuzz(tmp_path, "case.bin", "--fault=size_guard")
+    assert failing.returncode == 1 and "verdict: stateful wrong_result" in failing.stdout
+
+
+def test_libfuzzer_minimises_a_failing_case(tmp_path: Path) -> None:
+    (tmp_path / "case.bin").write_bytes(CODEC.encode(FAILING))
+    fuzz(
+        tmp_path,
+        "-minimize_crash=1",
+        "-max_total_time=15",
+        "-exact_artifact_path=small.bin",
+        "case.bin",
+        "--fault=size_guard",
+        "--findings=findings",
+    )
+    small = CODEC.decode((tmp_path / "small.bin").read_bytes())
+    assert len(CODEC.encode(small)) < len(CODEC.encode(FAILING))
+    (tmp_path / "small.bin").write_bytes(CODEC.encode(small))
+    assert fuzz(tmp_path, "small.bin", "--fault=size_guard").returncode == 1
+
+
+def test_libfuzzer_merges_a_corpus(campaign: Path, tmp_path: Path) -> None:
+    merged = corpus(tmp_path, "merged")
+    done = fuzz(tmp_path, "-merge=1", merged, campaign / "corpus", "--findings=findings")
+    assert done.returncode == 0, done.stderr
+    assert 5 < len(list(merged.iterdir())) <= len(list((campaign / "corpus").iterdir()))
+
+
+@pytest.mark.parametrize("mode", [["-fork=1"], ["-jobs=2", "-workers=2"]])
+def test_libfuzzers_own_processes_work(mode: list[str], tmp_path: Path) -> None:
+    done = fuzz(tmp_path, *mode, corpus(tmp_path), "-max_total_time=8", "--findings=findings")
+    assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "corpus").iterdir())) > 5
+
+
+def test_the_inprocess_executor_gives_the_same_verdict(tmp_path: Path) -> None:
+    (tmp_path / "case.bin").write_bytes(CODEC.encode(FAILING))
+    forked = fuzz(tmp_path, "case.bin", "--fault=size_guard")
+    inside = fuzz(tmp_path, "case.bin", "--fault=size_guard", "--executor=inprocess")
+    assert inside.returncode == forked.returncode == 1
+    assert inside.stdout.splitlines()[-4:] == forked.stdout.splitlines()[-4:]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--no-such-flag"], "unknown flag"),
+        (["missing-folder"], "no file or folder"),
+        (["torn.bin"], "middle of a record"),
+        (["short.bin"], "truncated"),
+        (["other.bin"], "not a test case of format"),
+        (["good.bin", "--fault=no_such_fault"], "no fault"),
+        (["good.bin", "--fault=nowhere.py:name"], "no file"),
+    ],
+)
+def test_bad_input_is_one_message_and_exit_code_2(
+    arguments: list[str], words: str, tmp_path: Path
+) -> None:
+    data = CODEC.encode(FAILING)
+    (tmp_path / "good.bin").write_bytes(data)
+    (tmp_path / "torn.bin").write_bytes(data[:-3])
+    (tmp_path / "short.bin").write_bytes(data[:5])
+    (tmp_path / "other.bin").write_bytes(b"\x7f" + data[1:])
+    done = fuzz(tmp_path, *arguments)
+    assert done.returncode == 2, done.stderr
+    assert words in done.stderr and "Traceback" not in done.stderr
+
+
+def test_full_mode_asks_the_reset_arm_where_state_was_right(toy_oracle: Oracle) -> None:
+    assert toy_oracle.judge(FAILING).kind == "pass"
+    full = Oracle(HARNESS, toy_oracle._executor, full=True)
+    verdicts = [
+        full.judge(
+            through_bytes(case("read_float" + " tanh" * n, call(), call(3)), CODEC.vocabulary)
+        )
+        for n in range(4)
+    ]
+    assert {v.kind for v in verdicts} == {"pass"}
+    assert {v.runs for v in verdicts} == {1, 2}
