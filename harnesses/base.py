@@ -71,6 +71,11 @@ class Harness(ABC):
     eager_in_own_child: bool = False
     """Whether the eager arm needs a process of its own because eager code shares the caches."""
 
+    @property
+    def folder(self) -> Path:
+        """Where the harness and its data files are."""
+        return Path(str(sys.modules[type(self).__module__].__file__)).parent
+
     @abstractmethod
     def emit(self, case: TestCase) -> Program:
         """The program of a test case; deterministic."""

@@ -189,11 +189,13 @@ def findings(
     if as_json:
         typer.echo(msgspec.json.encode(found))
         return
-    table = Table("finding", "verdict", "steps", "seen", "the step that is wrong", "what differs")
+    table = Table(
+        "finding", "steps", "seen", "what happens", "what differs", "known", show_lines=True
+    )
     for one in found:
         steps = f"{one.steps[0]} > {one.steps[1]}"
-        sentence = one.sentences[one.exposing]
-        table.add_row(one.name, one.verdict, steps, str(one.seen), sentence, escape(one.detail))
+        story = "; ".join(one.sentences[: one.exposing + 1])
+        table.add_row(one.name, steps, str(one.seen), story, escape(one.detail), one.known)
     Console().print(table)
 
 

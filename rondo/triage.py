@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harnesses.base import Harness
+from rondo import known
 from rondo.codec import Codec
 from rondo.findings import ArmRecord, Finding, Store, as_record, from_record
 from rondo.identity import (
@@ -72,6 +73,7 @@ class Triage:
         self._known = [
             from_record(f.identity) for f in store.findings() if f.target == harness.name
         ]
+        self._entries = known.read(harness.folder / "known.toml")
         self._start = time.monotonic()
 
     def alarm(self, case: TestCase, verdict: Verdict, number: int) -> Triaged:
@@ -130,7 +132,9 @@ class Triage:
             return Triaged("kept", "unconfirmed")
         folder = self._store.write(finding, files)
         self._known.append(identity)
-        self._say(f"finding: {identity.name} ({finding.sentences[finding.exposing]}) in {folder}")
+        note = f" [{finding.known}]" if finding.known else ""
+        self._say(f"finding: {finding.sentences[finding.exposing]}: {finding.detail}{note}")
+        self._say(f"  {folder}")
         return Triaged("new", identity.name)
 
     def _cold(self, text: str) -> int:
@@ -178,6 +182,7 @@ class Triage:
             versions(self._harness),
             number,
             time.monotonic() - self._start,
+            known.explain(self._entries, identity, difference.detail),
         )
         title = f"{difference.symptom}: {program.sentences[exposing]}"
         files = {
