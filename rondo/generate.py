@@ -142,8 +142,27 @@ def _again(rng: random.Random, draw: Draw, base: Call) -> Call:
     return base if rng.random() < 0.8 else draw.changed(base)
 
 
+LONGEST, COSTLY_LONGEST = 14, 5
+"""Sequences are cut to this many steps, shorter where each compile costs seconds."""
+MOST_COSTLY_OPERATORS = 3
+
+
 def random_case(rng: random.Random, codec: Codec) -> TestCase:
     """A whole random test case."""
     model = random_model(rng)
     settings = random_settings(rng, codec)
-    return codec.normal(TestCase(model, settings, random_steps(rng, codec, model)))
+    case = TestCase(model, settings, random_steps(rng, codec, model))
+    return codec.normal(bounded(rng, codec, case))
+
+
+def bounded(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """A case cut to what is worth its time: a window of its steps, and fewer operators where each
+    compile costs seconds."""
+    costly = codec.vocabulary.costly(case.settings)
+    longest = COSTLY_LONGEST if costly else LONGEST
+    if costly:
+        case = case.with_operators(case.model.operators[:MOST_COSTLY_OPERATORS])
+    if len(case.steps) <= longest:
+        return case
+    start = rng.randint(0, len(case.steps) - longest)
+    return case.with_steps(case.steps[start : start + longest])

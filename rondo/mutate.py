@@ -11,7 +11,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rondo.codec import MAX_OPERATORS, MAX_STEPS, Codec
-from rondo.generate import Draw, random_case, random_operator, random_settings, random_steps
+from rondo.generate import (
+    Draw,
+    bounded,
+    random_case,
+    random_operator,
+    random_settings,
+    random_steps,
+)
 from rondo.testcase import Call, Event, Model, Step, TestCase
 from rondo.vocabulary import BATCHES
 
@@ -217,9 +224,6 @@ MUTATORS: dict[str, tuple[Mutator, float]] = {
 }
 """Every mutator by name, with its weight."""
 
-LONGEST = 14
-"""Mutated sequences are cut to this many steps: long ones cost time and show nothing new."""
-
 
 def mutate(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
     """One or two mutations, normalised to what the model carries."""
@@ -229,14 +233,12 @@ def mutate(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
     for _ in range(rng.choice((1, 1, 2))):
         chosen = MUTATORS[rng.choices(names, weights)[0]][0]
         mutated = chosen(rng, codec, mutated)
-    if len(mutated.steps) > LONGEST:
-        start = rng.randint(0, len(mutated.steps) - LONGEST)
-        mutated = mutated.with_steps(mutated.steps[start : start + LONGEST])
-    return codec.normal(mutated)
+    return codec.normal(bounded(rng, codec, codec.normal(mutated)))
 
 
 def cross(rng: random.Random, codec: Codec, first: TestCase, second: TestCase) -> TestCase:
     """The first case's model with steps of both: a prefix of one, a suffix of the other."""
     head = first.steps[: rng.randint(0, len(first.steps))]
     tail = second.steps[rng.randint(0, len(second.steps)) :]
-    return codec.normal(first.with_steps((*head, *tail)[:MAX_STEPS]))
+    crossed = codec.normal(first.with_steps((*head, *tail)[:MAX_STEPS]))
+    return codec.normal(bounded(rng, codec, crossed))

@@ -213,9 +213,15 @@ class Vocabulary:
     """
 
     settings: tuple[Setting, Setting, Setting, Setting]
+    """The first setting chooses the layer of the compiler, from the cheapest to the whole."""
     dimensions: tuple[Dimension, ...] = ()
     events: tuple[EventKind, ...] = ()
     unsupported: frozenset[str] = field(default_factory=frozenset)
+
+    def costly(self, settings: tuple[tuple[str, str], ...]) -> bool:
+        """Whether these settings run the whole compiler, where each compile costs seconds."""
+        layer = self.settings[0]
+        return (layer.name, layer.values[-1]) in settings and len(layer.values) > 1
 
     def _values(self, name: str, table: tuple[Value, ...]) -> tuple[Value, ...]:
         return tuple(v for v in table if f"{name}={v.name}" not in self.unsupported)
