@@ -1,0 +1,62 @@
+"""When two observations count as the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rondo.executor.protocol import Observation
+from rondo.numerics import difference
+
+
+def seen(values: object, dtype: str = "float32", note: str = "") -> Observation:
+    """An observation of an array; bfloat16 travels as float32."""
+    stored = "float32" if dtype == "bfloat16" else dtype
+    array = np.asarray(values, dtype=stored)
+    return Observation("output", "out", dtype, array.shape, array.dtype.str, array.tobytes(), note)
+
+
+def said(text: str) -> Observation:
+    """An observation that is no array."""
+    return Observation("attribute", "k", "int", data=text.encode())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int64", "bool"])
+def test_equal_values_are_the_same(dtype: str) -> None:
+    assert difference(seen([0, 1, 1], dtype), seen([0, 1, 1], dtype)) == ""
+
+
+@pytest.mark.parametrize(
+    ("eager", "got", "words"),
+    [
+        (seen([1.0]), seen([1.0], "float64"), "type float64 instead of float32"),
+        (seen([1.0]), seen([1.0, 2.0]), "shape (2,) instead of (1,)"),
+        (seen([1.0]), seen([1.0], note="requires_grad"), "requires_grad instead of no flags"),
+        (seen([1.0, 2.0]), seen([1.0, 2.5]), "2.5 instead of 2"),
+        (seen([1.0]), seen([np.nan]), "nan instead of 1"),
+        (seen([1, 2], "int64"), seen([1, 3], "int64"), "3 instead of 2 at flat index 1"),
+        (said("2"), said("3"), "3 instead of 2"),
+    ],
+)
+def test_what_a_user_sees_is_told(eager: Observation, got: Observation, words: str) -> None:
+    assert difference(eager, got) == words
+
+
+def test_rounding_is_not_a_difference_and_more_than_rounding_is() -> None:
+    assert difference(seen([1.0, np.nan, np.inf]), seen([1.00005, np.nan, np.inf])) == ""
+    assert difference(seen([1.0]), seen([1.001])) != ""
+    assert difference(seen([1.0], "bfloat16"), seen([1.01], "bfloat16")) == ""
+    assert difference(seen([1.0], "bfloat16"), seen([1.1], "bfloat16")) != ""
+
+
+def test_being_as_close_to_the_reference_as_eager_is_no_difference() -> None:
+    wide = seen([1000.0, 1.0], "float64")
+    eager, got = seen([1000.0, 1.04]), seen([1000.0, 0.95])
+    assert difference(eager, got) != ""
+    assert difference(eager, got, wide) == ""
+    assert difference(eager, seen([1000.0, 3.0]), wide) != ""
+
+
+def test_a_reference_that_is_not_finite_proves_nothing() -> None:
+    wide = seen([np.inf], "float64")
+    assert difference(seen([1.0]), seen([2.0]), wide) != ""
