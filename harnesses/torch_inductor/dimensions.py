@@ -34,7 +34,7 @@ OWN_DIMENSIONS = (
 """Dimensions that torch alone has."""
 
 _TABLE: dict[str, dict[str, Effect]] = {
-    "length": {str(n): Effect(f"sequence length {n}", put(length=str(n))) for n in LENGTHS},
+    "length": {str(n): Effect(f"sequence length {n}", put(length=str(n))) for n in LENGTHS[1:]},
     "dtype": {
         name: Effect(f"inputs are {name}", put(dtype=f"torch.{name}"))
         for name in ("float64", "bfloat16", "float16", "int64")

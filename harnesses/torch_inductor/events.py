@@ -130,7 +130,8 @@ _TABLE: dict[str, dict[str, EventText]] = {
         ),
         rebind=(
             "rebind the parameter {p}",
-            "s.model.{p} = torch.nn.Parameter(s.model.{p}.detach() * 0.5)",
+            "parameter = s.model.{p}",
+            "s.model.{p} = torch.nn.Parameter(parameter.detach() * 0.5)",
         ),
         double=("convert the model to float64", "s.model.double()"),
     ),
