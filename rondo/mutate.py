@@ -19,7 +19,7 @@ from rondo.generate import (
     random_settings,
     random_steps,
 )
-from rondo.testcase import Call, Event, Model, Step, TestCase
+from rondo.testcase import Call, Deviation, Event, Model, Step, TestCase
 from rondo.vocabulary import BATCHES
 
 Mutator = Callable[[random.Random, Codec, TestCase], TestCase]
@@ -102,8 +102,6 @@ def toggle_and_restore(rng: random.Random, codec: Codec, case: TestCase) -> Test
 
 
 def _traits(model: Model) -> frozenset[str]:
-    from rondo.models.grow import grow
-
     return grow(model).traits
 
 
@@ -134,8 +132,6 @@ def plain_call(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
 
 def common_deviation(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
     """Give every call the same deviation: the context of the whole sequence."""
-    from rondo.generate import with_deviation
-
     deviation = Draw(rng, codec, case.model).deviation()
     return case.with_steps(
         tuple(with_deviation(s, deviation, codec) if isinstance(s, Call) else s for s in case.steps)
@@ -155,9 +151,6 @@ def walk_batches(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
 
 def walk_dimension(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
     """Append a walk of one call through three values of one dimension."""
-    from rondo.generate import with_deviation
-    from rondo.testcase import Deviation
-
     calls = _calls(case)
     if not calls:
         return case

@@ -1,4 +1,4 @@
-"""Plain random sequences find planted faults of the toy compiler, and none where none is planted."""
+"""Plain random sequences find planted faults of the toy compiler, and none where there is none."""
 
 from __future__ import annotations
 
