@@ -18,7 +18,9 @@ from rondo.generate import (
     random_operator,
     random_settings,
     random_steps,
+    with_deviation,
 )
+from rondo.models.grow import grow
 from rondo.testcase import Call, Deviation, Event, Model, Step, TestCase
 from rondo.vocabulary import BATCHES
 
