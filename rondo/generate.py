@@ -106,11 +106,24 @@ class Draw:
         value = self._rng.choice(self._own(kind) or kind.options(self._traits))
         return Event(name, self._rng.randrange(targets), value)
 
+    def walk(self, step: Call) -> list[Call]:
+        """The call at three values of its batch or of one dimension: promotion to a dynamic value
+        shows at the second, what went wrong in it at the third."""
+        name = _weighted(self._rng, {"batch": 4, **self._dimensions})
+        if name == "batch":
+            return [Call(size, step.deviations) for size in self._rng.sample(BATCHES, 3)]
+        options = self._codec.vocabulary.dimension[name].deviations(self._traits)
+        walked = self._rng.sample(options, min(len(options), 3))
+        return [with_deviation(step, Deviation(name, value), self._codec) for value in walked]
+
     def changed(self, step: Call) -> Call:
         """The call with one thing changed: its batch or one deviation."""
         if self._rng.random() < 0.3:
             return Call(self._rng.choice(BATCHES), step.deviations)
         return with_deviation(step, self.deviation(), self._codec)
+
+
+_EVENT_SHARE, _WALK_SHARE = 0.5, 0.15
 
 
 def with_deviation(step: Call, deviation: Deviation, codec: Codec) -> Call:
@@ -129,8 +142,11 @@ def random_steps(rng: random.Random, codec: Codec, model: Model) -> tuple[Step, 
     base = draw.call()
     steps: list[Step] = [base]
     for _ in range(rng.choice((1, 2, 3, 3, 4, 5))):
-        if rng.random() < 0.55:
+        choice = rng.random()
+        if choice < _EVENT_SHARE:
             steps += [draw.event(), _again(rng, draw, base)]
+        elif choice < _EVENT_SHARE + _WALK_SHARE:
+            steps += draw.walk(base)
         else:
             steps.append(draw.changed(base))
             if rng.random() < 0.5:

@@ -21,8 +21,7 @@ from rondo.generate import (
     with_deviation,
 )
 from rondo.models.grow import grow
-from rondo.testcase import Call, Deviation, Event, Model, Step, TestCase
-from rondo.vocabulary import BATCHES
+from rondo.testcase import Call, Event, Model, Step, TestCase
 
 Mutator = Callable[[random.Random, Codec, TestCase], TestCase]
 
@@ -140,29 +139,14 @@ def common_deviation(rng: random.Random, codec: Codec, case: TestCase) -> TestCa
     )
 
 
-def walk_batches(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
-    """Append a walk of one call along batch sizes: shapes promoted and specialised."""
+def walk(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
+    """Append a walk of one call along batch sizes or the values of another dimension."""
     calls = _calls(case)
     if not calls:
         return case
     base = case.steps[rng.choice(calls)]
     assert isinstance(base, Call)
-    sizes = rng.sample(BATCHES, rng.choice((2, 3)))
-    return case.with_steps((*case.steps, *(Call(size, base.deviations) for size in sizes)))
-
-
-def walk_dimension(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
-    """Append a walk of one call through three values of one dimension."""
-    calls = _calls(case)
-    if not calls:
-        return case
-    base = case.steps[rng.choice(calls)]
-    assert isinstance(base, Call)
-    name = Draw(rng, codec, case.model).deviation().dimension
-    options = codec.vocabulary.dimension[name].deviations(_traits(case.model))
-    walked = rng.sample(options, min(len(options), 3))
-    steps = tuple(with_deviation(base, Deviation(name, value), codec) for value in walked)
-    return case.with_steps((*case.steps, *steps))
+    return case.with_steps((*case.steps, *Draw(rng, codec, case.model).walk(base)))
 
 
 def grow_model(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
@@ -209,8 +193,7 @@ MUTATORS: dict[str, tuple[Mutator, float]] = {
     "change_call": (change_call, 2),
     "plain_call": (plain_call, 1),
     "common_deviation": (common_deviation, 1),
-    "walk_batches": (walk_batches, 1),
-    "walk_dimension": (walk_dimension, 1),
+    "walk": (walk, 2),
     "grow_model": (grow_model, 2),
     "shrink_model": (shrink_model, 1),
     "change_settings": (change_settings, 1),
