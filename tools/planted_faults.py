@@ -57,6 +57,7 @@ class Setup:
     seconds: float
     seed: int
     extra: tuple[str, ...]
+    known: Path | None
 
 
 def campaign(setup: Setup, fault: str) -> Result:
@@ -64,6 +65,8 @@ def campaign(setup: Setup, fault: str) -> Result:
     folder = Path(tempfile.mkdtemp(prefix="rondo-faults-"))
     corpus, findings = folder / "corpus", folder / "findings"
     corpus.mkdir()
+    if setup.known is not None:
+        shutil.copytree(setup.known, findings, ignore=shutil.ignore_patterns("alarms", "running"))
     command = [sys.executable, str(ROOT / "fuzz" / f"{setup.target}.py"), str(corpus)]
     command += [f"-max_total_time={setup.seconds:.0f}", f"-seed={setup.seed}"]
     command += [f"--findings={findings}", f"--fault={fault}", *setup.extra]
@@ -82,7 +85,7 @@ def campaign(setup: Setup, fault: str) -> Result:
 def _watch(
     setup: Setup, fault: str, process: subprocess.Popen[bytes], store: Store, before: float
 ) -> Result:
-    others: set[str] = set()
+    others = {finding.name for finding in store.findings()}
     while True:
         over = process.poll() is not None
         for finding in store.findings():
@@ -133,10 +136,13 @@ def main(
     seed: int = 1,
     jobs: int = 1,
     mutator: str = "structured",
+    known: Annotated[
+        Path | None, typer.Option(help="findings of a campaign without faults: what is known")
+    ] = None,
     output: Annotated[Path | None, typer.Option(help="write the results as JSON")] = None,
 ) -> None:
     """Run one campaign for each planted fault and print a table."""
-    setup = Setup(target, seconds, seed, (f"--mutator={mutator}",))
+    setup = Setup(target, seconds, seed, (f"--mutator={mutator}",), known)
     wanted = set(only.split(",")) if only else None
     faults = [f for f in names(target, file) if not wanted or f.rpartition(":")[2] in wanted]
     results = []
