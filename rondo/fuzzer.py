@@ -11,6 +11,7 @@ import random
 import signal
 import sys
 import time
+import zlib
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -51,7 +52,11 @@ class Failing(Exception):
 
 class Fuzzer:
     """Everything that one driver process holds; started with the first input, so that the parents
-    of `-jobs`, `-fork` and `-merge` stay light."""
+    of `-jobs`, `-fork` and `-merge` stay light.
+
+    While libFuzzer merges, every case is traced, so that no file's lines depend on the files before
+    it, and alarms are left alone.
+    """
 
     def __init__(self, harness: base.Harness, options: Options) -> None:
         self.harness = harness
@@ -65,7 +70,9 @@ class Fuzzer:
         self._pid = os.getpid()
         self._inputs = 0
         self._minimises = bool(options.flag("minimize_crash_internal_step"))
+        self._merges = bool(options.flag("merge_inner"))
         self._wanted: Verdict | None = None
+        self.progress = Progress(self._corpus, options.log)
 
     def start(self) -> None:
         """Start the executor, and pick up what a driver that died was running."""
@@ -75,7 +82,6 @@ class Fuzzer:
         if not options.replays:
             print(f"warming {self.harness.name} ...", file=sys.stderr, flush=True)
         self._executor = _executor(self.harness, options)
-        self.progress = Progress(self._corpus, options.log)
         limits = Limits(options.seconds, options.megabytes)
         self.oracle = Oracle(self.harness, self._executor, limits, options.oracle == "full")
         self.triage = Triage(
@@ -114,7 +120,7 @@ class Fuzzer:
         traced = self._report(case, verdict)
         seconds = time.monotonic() - before
         triaged = Triaged("")
-        if verdict.kind not in ("pass", "invalid"):
+        if verdict.kind not in ("pass", "invalid") and not self._merges:
             triaged = self.triage.alarm(case, verdict, self.progress.cases)
         self.store.end()
         record = CaseRecord(
@@ -141,7 +147,8 @@ class Fuzzer:
             new = self.feedback.behaviour(features(case, verdict))
         if not self.options.coverage or verdict.kind == "invalid":
             return 0.0
-        if random.randrange(TRACED_NEW if new else TRACED_SHARE):
+        draw = zlib.crc32(self.codec.encode(case))
+        if draw % (TRACED_NEW if new else TRACED_SHARE) and not self._merges:
             return 0.0
         before = time.monotonic()
         self.feedback.compiler_lines(self.oracle.trace(case))
@@ -276,7 +283,7 @@ def _fuzz(fuzzer: Fuzzer, arguments: list[str]) -> None:
     def one(data: bytes) -> None:
         try:
             fuzzer.one(data)
-        except RondoError as error:
+        except (RondoError, OSError) as error:
             print(f"error: {error}", file=sys.stderr)
             fuzzer.finish(2)
 
