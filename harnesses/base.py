@@ -68,8 +68,6 @@ class Harness(ABC):
     """The backends from the cheapest to the whole compiler; the first setting's values."""
     needs_compiler: bool = False
     """Whether a C++ compiler must be there for part of its layers."""
-    eager_in_own_child: bool = False
-    """Whether the eager arm needs a process of its own because eager code shares the caches."""
 
     @property
     def folder(self) -> Path:
