@@ -91,6 +91,15 @@ class Draw:
         options = self._codec.vocabulary.dimension[name].deviations(self._traits)
         return Deviation(name, self._rng.choice(options))
 
+    def base(self) -> Call:
+        """The call that a sequence comes back to: often training, with one or two deviations."""
+        step = self.call()
+        for name, dimension in self._codec.vocabulary.dimension.items():
+            options = dimension.deviations(self._traits)
+            if dimension.context and options and self._rng.random() < _CONTEXT_SHARE:
+                step = with_deviation(step, Deviation(name, options[0]), self._codec)
+        return step
+
     def call(self) -> Call:
         """A call, plain or with one or two deviations."""
         step = Call(self.batch())
@@ -123,7 +132,7 @@ class Draw:
         return with_deviation(step, self.deviation(), self._codec)
 
 
-_EVENT_SHARE, _WALK_SHARE = 0.5, 0.15
+_EVENT_SHARE, _WALK_SHARE, _CONTEXT_SHARE = 0.5, 0.15, 0.3
 
 
 def with_deviation(step: Call, deviation: Deviation, codec: Codec) -> Call:
@@ -139,7 +148,7 @@ def random_steps(rng: random.Random, codec: Codec, model: Model) -> tuple[Step, 
     show what it left behind. A call that reuses what is compiled costs next to nothing, so several
     rounds are cheaper than several cases."""
     draw = Draw(rng, codec, model)
-    base = draw.call()
+    base = draw.base()
     steps: list[Step] = [base]
     for _ in range(rng.choice((1, 2, 3, 3, 4, 5))):
         choice = rng.random()

@@ -46,6 +46,8 @@ class Dimension:
     weight: int = 1
     mechanisms: bool = False
     """Whether different values exercise different mechanisms, so that they tell findings apart."""
+    context: bool = False
+    """Whether it is often worth being the same in all calls of a sequence, as training is."""
 
     def deviations(self, traits: Iterable[str]) -> tuple[str, ...]:
         """The values other than the plain one that apply to a model with these traits."""
@@ -106,11 +108,11 @@ SHARED_DIMENSIONS = (
         "layout",
         values("contiguous", "transposed", "sliced", "strided", "expanded", "channels_last@images"),
     ),
-    Dimension("requires_grad", values("no", "yes"), needs="floats"),
+    Dimension("requires_grad", values("no", "yes"), needs="floats", context=True),
     Dimension("grad_mode", values("grad", "no_grad", "inference"), weight=2),
     Dimension("autocast", values("off", "bfloat16", "float16", "disabled")),
     Dimension("mode", values("train", "eval"), weight=2),
-    Dimension("backward", values("none", "sum", "twice", "first_output"), weight=2),
+    Dimension("backward", values("none", "sum", "twice", "first_output"), weight=2, context=True),
     Dimension(
         "alias",
         values("distinct", "same", "overlapping", "view"),
