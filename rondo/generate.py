@@ -126,13 +126,17 @@ class Draw:
         return [with_deviation(step, Deviation(name, value), self._codec) for value in walked]
 
     def changed(self, step: Call) -> Call:
-        """The call with one thing changed: its batch or one deviation."""
-        if self._rng.random() < 0.3:
+        """The call with one thing changed: its batch, or one deviation set or dropped."""
+        choice = self._rng.random()
+        if choice < 0.25:
             return Call(self._rng.choice(BATCHES), step.deviations)
+        if choice < 0.4 and step.deviations:
+            dropped = self._rng.choice(step.deviations)
+            return Call(step.batch, tuple(d for d in step.deviations if d != dropped))
         return with_deviation(step, self.deviation(), self._codec)
 
 
-_EVENT_SHARE, _WALK_SHARE, _CONTEXT_SHARE = 0.5, 0.15, 0.3
+_EVENT_SHARE, _WALK_SHARE, _CONTEXT_SHARE, _REVERSED_SHARE = 0.5, 0.15, 0.3, 0.4
 
 
 def with_deviation(step: Call, deviation: Deviation, codec: Codec) -> Call:
@@ -149,7 +153,8 @@ def random_steps(rng: random.Random, codec: Codec, model: Model) -> tuple[Step, 
     rounds are cheaper than several cases."""
     draw = Draw(rng, codec, model)
     base = draw.base()
-    steps: list[Step] = [base]
+    # What compiles first decides what is there to be reused wrongly: not always the plainer call.
+    steps: list[Step] = [draw.changed(base), base] if rng.random() < _REVERSED_SHARE else [base]
     for _ in range(rng.choice((1, 2, 3, 3, 4, 5))):
         choice = rng.random()
         if choice < _EVENT_SHARE:
