@@ -8,6 +8,7 @@ structured mutators.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from rondo.codec import Codec
 from rondo.models.architectures import ARCHITECTURES
@@ -174,7 +175,7 @@ def _again(rng: random.Random, draw: Draw, base: Call) -> Call:
 
 LONGEST, COSTLY_LONGEST = 14, 5
 """Sequences are cut to this many steps, shorter where each compile costs seconds."""
-MOST_COSTLY_OPERATORS = 3
+MOST_COSTLY_OPERATORS, MOST_COSTLY_NODES = 3, 7
 
 
 def random_case(rng: random.Random, codec: Codec) -> TestCase:
@@ -186,12 +187,14 @@ def random_case(rng: random.Random, codec: Codec) -> TestCase:
 
 
 def bounded(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
-    """A case cut to what is worth its time: a window of its steps, and fewer operators where each
-    compile costs seconds."""
+    """A case cut to what is worth its time: a window of its steps, and a small model where each
+    compile costs seconds; a transformer through a C++ compiler takes more than a minute."""
     costly = codec.vocabulary.costly(case.settings)
     longest = COSTLY_LONGEST if costly else LONGEST
     if costly:
         case = case.with_operators(case.model.operators[:MOST_COSTLY_OPERATORS])
+        if len(grow(case.model).nodes) > MOST_COSTLY_NODES:
+            case = replace(case, model=replace(case.model, architecture="nothing"))
     if len(case.steps) <= longest:
         return case
     start = rng.randint(0, len(case.steps) - longest)
