@@ -13,7 +13,7 @@ from dataclasses import replace
 from rondo.codec import Codec
 from rondo.models.architectures import ARCHITECTURES
 from rondo.models.grow import grow
-from rondo.models.operators import FAMILY, OPERATORS
+from rondo.models.operators import FAMILY, OPERATORS, SENSES
 from rondo.testcase import Call, Deviation, Event, Model, Operator, Step, TestCase
 from rondo.vocabulary import BATCHES, EventKind
 
@@ -66,8 +66,10 @@ class Draw:
         self._rng = rng
         self._graph = grow(model)
         self._traits = traits = self._graph.traits
+        sensed = {name for node in self._graph.nodes for name in SENSES.get(node.op, ())}
         self._dimensions = {
-            name: d.weight * (_OWN_TRAIT_WEIGHT if d.needs.startswith("arg.") else 1)
+            name: d.weight
+            * (_OWN_TRAIT_WEIGHT if d.needs.startswith("arg.") or name in sensed else 1)
             for name, d in codec.vocabulary.dimension.items()
             if d.deviations(traits)
         }

@@ -201,6 +201,27 @@ _RETURNS = _whole(
     "return_input", "return_view", "return_twice", "return_dict", "return_tuple", "return_size"
 )
 
+SENSES: dict[str, tuple[str, ...]] = {
+    "branch_dtype": ("dtype",),
+    "branch_training": ("mode",),
+    "dropout": ("mode", "rng"),
+    "batch_norm": ("mode",),
+    "batch_norm2d": ("mode",),
+    "branch_grad": ("grad_mode",),
+    "without_grad": ("grad_mode", "backward"),
+    "branch_contiguous": ("layout",),
+    "branch_requires_grad": ("requires_grad",),
+    "noise": ("rng",),
+    "python_random": ("rng",),
+    "linear": ("autocast",),
+    "matmul_weight": ("autocast",),
+    "inner_autocast": ("autocast",),
+    "make_ones": ("dtype",),
+    "mutate_input": ("values", "layout"),
+    "write_input_row": ("values", "layout"),
+}
+"""Operator -> the dimensions of a call that its result depends on, beside batch and arguments."""
+
 OPERATORS: dict[str, OperatorKind] = {
     kind.name: kind
     for kind in (
