@@ -208,7 +208,10 @@ def _from_file(spec: str) -> Callable[[], None]:
         raise SetupError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(found)
     sys.modules[found.name] = module
-    found.loader.exec_module(module)
+    try:
+        found.loader.exec_module(module)
+    except Exception as error:
+        raise SetupError(f"{path} cannot be imported: {error}") from error
     install = getattr(module, name, None)
     if not callable(install):
         raise SetupError(

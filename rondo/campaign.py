@@ -109,7 +109,7 @@ class Progress:
         share = own / self.wall_seconds if self.wall_seconds else 0.0
         return (
             f"{self.line(features)}\n"
-            f"{self.child_seconds:.0f} s in children, {share:.0%} of the cases' time is Rondo's own"
+            f"{self.child_seconds:.0f} s in child processes, {share:.1%} of the cases' time outside"
             f"\nfindings are in {folder}: `rondo findings {folder}` lists them"
         )
 

@@ -106,7 +106,7 @@ def adopt(
     destination: Annotated[Path, typer.Argument(help="The corpus; made when it is not there.")],
     target: TargetOption = DEFAULT_TARGET,
 ) -> None:
-    """Read any bytes as test cases and add them to a corpus in their canonical form.
+    """Read any bytes, or JSON cases, as test cases and add them to a corpus in canonical form.
 
     A file that is there already stays as it is; the source is never changed.
     """
@@ -114,7 +114,7 @@ def adopt(
 
     codec = Codec(load_harness(target).vocabulary)
     try:
-        found = [p.read_bytes() for p in _files(source)]
+        found = [_bytes_of(path, codec) for path in _files(source)]
         destination.mkdir(parents=True, exist_ok=True)
         added = sum(_adopt(data, codec, destination) for data in found)
     except OSError as error:
@@ -122,6 +122,13 @@ def adopt(
             f"{error.filename}: {error.strerror}", "give a file or folder, then a folder"
         ) from error
     typer.echo(f"{added} of {len(found)} files are new in {destination}")
+
+
+def _bytes_of(path: Path, codec: Codec) -> bytes:
+    """A file's bytes; those of the case that it says where it is JSON."""
+    if path.suffix == ".json":
+        return codec.encode(read_case(path, codec))
+    return path.read_bytes()
 
 
 def _files(source: Path) -> list[Path]:
@@ -155,7 +162,7 @@ def run(
     from harnesses import base
     from rondo.codec import Codec
     from rondo.executor.client import ForkServer
-    from rondo.oracle import Oracle
+    from rondo.oracle import FAILING, Oracle
     from rondo.tell import told
 
     harness = load_harness(target)
@@ -170,7 +177,7 @@ def run(
         typer.echo(msgspec.json.encode(verdict))
     else:
         typer.echo("\n".join(told(case, harness.emit(case), verdict)))
-    raise typer.Exit(1 if verdict.difference is not None and verdict.kind != "documented" else 0)
+    raise typer.Exit(1 if verdict.kind in FAILING else 0)
 
 
 @app.command(epilog=EXIT_CODES)
@@ -195,7 +202,8 @@ def findings(
     for one in found:
         steps = f"{one.steps[0]} > {one.steps[1]}"
         story = "; ".join(one.sentences[: one.exposing + 1])
-        table.add_row(one.name, steps, str(one.seen), story, escape(one.detail), one.known)
+        row = (one.name, steps, str(one.seen), story, one.detail, one.known)
+        table.add_row(*map(escape, row))
     Console().print(table)
 
 

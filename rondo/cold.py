@@ -1,15 +1,17 @@
-"""Run a repro in a cold interpreter with planted faults installed first: `python -m rondo.cold`.
+"""Run a repro in a cold interpreter that does not outlive its driver: `python -m rondo.cold`.
 
-A repro itself knows nothing of Rondo; this wrapper exists because a planted fault has to be there
-for its bug to show.
+A repro itself knows nothing of Rondo. This wrapper imports no framework unless planted faults have
+to be installed first, since without them their bugs do not show.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import runpy
 
 from harnesses import base
+from rondo.executor.processes import die_with_parent
 
 
 def main() -> None:
@@ -19,6 +21,11 @@ def main() -> None:
     parser.add_argument("repro")
     parser.add_argument("--fault", action="append", default=[])
     options = parser.parse_args()
+    die_with_parent()
+    os.register_at_fork(after_in_child=die_with_parent)
+    if not options.fault:
+        runpy.run_path(options.repro, run_name="__main__")
+        return
     runtime = base.load(options.target).runtime()
     try:
         for fault in options.fault:

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from rondo.codec import digest
-from rondo.errors import RondoError
+from rondo.errors import FormatError, RondoError
 from rondo.identity import Identity
 
 MOST_ALARMS = 200
@@ -92,14 +92,26 @@ class Store:
         """The case that ran is dealt with."""
         self._running.unlink(missing_ok=True)
 
-    def left_behind(self) -> list[bytes]:
-        """Take the cases that drivers which are gone were running."""
-        found = []
-        for path in sorted((self.folder / "running").glob("*.bin")):
-            if not _alive(int(path.stem)):
-                found.append(path.read_bytes())
-                path.unlink()
-        return found
+    def left_behind(self) -> Iterator[bytes]:
+        """The cases that drivers which are gone were running, one at a time.
+
+        Each is claimed under this process's own id first, and removed when the next is asked for,
+        so that another end of the driver loses none and two drivers take none twice.
+        """
+        for path in sorted((self.folder / "running").glob("*")):
+            pid = path.name.partition(".")[0].partition("-")[0]
+            if not pid.isdigit() or _alive(int(pid)):
+                continue
+            if path.suffix != ".bin":
+                path.unlink(missing_ok=True)
+                continue
+            claimed = path.with_name(f"{os.getpid()}-left-{path.name.partition('.')[0]}.bin")
+            try:
+                path.rename(claimed)
+            except FileNotFoundError:
+                continue  # another driver was quicker
+            yield claimed.read_bytes()
+            claimed.unlink(missing_ok=True)
 
     def keep_alarm(self, kind: str, data: bytes) -> None:
         """Keep a failing case that is no finding, for a later look; a bounded number a kind."""
@@ -110,7 +122,7 @@ class Store:
     def known(self, name: str) -> Finding | None:
         """The stored finding of a name."""
         path = self.folder / name / "verdict.json"
-        return msgspec.json.decode(path.read_bytes(), type=Finding) if path.exists() else None
+        return _read(path) if path.exists() else None
 
     def write(self, finding: Finding, files: dict[str, bytes]) -> Path:
         """Write a finding; `verdict.json` comes last and makes it whole."""
@@ -130,7 +142,23 @@ class Store:
     def findings(self) -> Iterator[Finding]:
         """Every whole finding, by name."""
         for path in sorted(self.folder.glob("*/verdict.json")):
-            yield msgspec.json.decode(path.read_bytes(), type=Finding)
+            yield _read(path)
+
+
+def _read(path: Path) -> Finding:
+    """A stored finding.
+
+    Raises FormatError for a file that is none.
+    """
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Finding)
+        from_record(found.identity)
+    except (msgspec.DecodeError, UnicodeDecodeError, TypeError) as error:
+        raise FormatError(
+            f"{path} is damaged: {error}",
+            f"move {path.parent} away; its case.bin can be replayed and found again",
+        ) from error
+    return found
 
 
 def as_record(identity: Identity) -> dict[str, str | tuple[str, ...]]:

@@ -27,12 +27,12 @@ from rondo.findings import Store
 from rondo.generate import random_case
 from rondo.mutate import cross, mutate
 from rondo.options import Options, handed_on, parse
-from rondo.oracle import Limits, Oracle, Verdict
+from rondo.oracle import FAILING, Limits, Oracle, Verdict
 from rondo.shrink import same_failure
 from rondo.signature import features
 from rondo.tell import told
 from rondo.testcase import TestCase
-from rondo.triage import REPORTED, Triage, Triaged
+from rondo.triage import Triage, Triaged
 
 TRACED_NEW = 3
 TRACED_SHARE = 64
@@ -74,10 +74,13 @@ class Fuzzer:
         self._wanted: Verdict | None = None
         self.progress = Progress(self._corpus, options.log)
 
-    def start(self) -> None:
-        """Start the executor, and pick up what a driver that died was running."""
+    def listen(self) -> None:
+        """End with a summary at Ctrl-C and at a request to end."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._interrupted)
+
+    def start(self) -> None:
+        """Start the executor, and pick up what a driver that died was running."""
         options = self.options
         if not options.replays:
             print(f"warming {self.harness.name} ...", file=sys.stderr, flush=True)
@@ -172,7 +175,7 @@ class Fuzzer:
             return
         verdict = self.oracle.judge(case)
         print("\n".join(told(case, self.harness.emit(case), verdict)), flush=True)
-        if verdict.kind in REPORTED:
+        if verdict.kind in FAILING:
             self.finish(1)
 
     def _end_if_due(self, triaged: Triaged) -> None:
@@ -270,8 +273,9 @@ def run(target: str) -> None:
             base.require(harness)
         if not options.flag("help"):
             _check_corpus(options)
+        options.findings.mkdir(parents=True, exist_ok=True)
         fuzzer = Fuzzer(harness, options)
-    except RondoError as error:
+    except (RondoError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
     _fuzz(fuzzer, handed_on(script, options))
@@ -279,6 +283,8 @@ def run(target: str) -> None:
 
 def _fuzz(fuzzer: Fuzzer, arguments: list[str]) -> None:
     import atheris
+
+    fuzzer.listen()
 
     def one(data: bytes) -> None:
         try:
@@ -291,12 +297,13 @@ def _fuzz(fuzzer: Fuzzer, arguments: list[str]) -> None:
         "verbosity": "0",
         "max_len": str(MAX_BYTES),
         "report_slow_units": str(_SLOW_SECONDS),
+        "handle_int": "0",
+        "handle_term": "0",
         "artifact_prefix": f"{fuzzer.options.findings}/libfuzzer-",
     }
     for flag, value in defaults.items():
         if not fuzzer.options.flag(flag):
             arguments.append(f"-{flag}={value}")
-    fuzzer.options.findings.mkdir(parents=True, exist_ok=True)
     hooks = {"custom_mutator": fuzzer.mutate, "custom_crossover": fuzzer.cross}
     if fuzzer.options.mutator != "structured":
         del hooks["custom_crossover"]

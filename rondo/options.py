@@ -15,6 +15,7 @@ from pathlib import Path
 
 from rondo.errors import RondoError
 
+MOST_MEGABYTES = 1 << 20
 _EPILOG = """\
 libFuzzer's own flags have one dash: -max_total_time=S, -runs=N, -seed=N, -jobs=N, -fork=N,
 -merge=1 INTO FROM, -minimize_crash=1 FILE; -help=1 lists them all. A single FILE is replayed.
@@ -71,8 +72,10 @@ def _parser(script: str) -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
+        add_help=False,
     )
     add = parser.add_argument
+    add("--help", action="help", help="show this and end")
     add("--findings", type=Path, default=Path("findings"), help="folder for findings")
     add("--oracle", choices=("lazy", "full"), default="lazy", help="full also looks at fresh "
         "compiles of calls where the retained arm was right")  # fmt: skip
@@ -106,7 +109,7 @@ def parse(script: str, arguments: list[str]) -> Options:
                 f"there is no file or folder {argument}",
                 "create the corpus folder first (an empty one will do), or correct the path",
             )
-    return Options(
+    options = Options(
         findings=given.findings.absolute(),
         oracle=given.oracle,
         executor=given.executor,
@@ -121,6 +124,35 @@ def parse(script: str, arguments: list[str]) -> Options:
         log=given.log,
         libfuzzer=tuple(rest),
     )
+    _check_numbers(options)
+    _check_shell(options)
+    return options
+
+
+def _check_numbers(options: Options) -> None:
+    for flag in ("runs", "max_total_time", "seed", "jobs", "fork"):
+        value = options.flag(flag, "0")
+        if not value.removeprefix("-").isdigit():
+            raise RondoError(f"-{flag}={value} is not a whole number")
+    if options.seconds <= 0 or not 0 < options.megabytes <= MOST_MEGABYTES:
+        raise RondoError(
+            "--timeout and --memory must be above zero",
+            f"--timeout takes seconds, --memory megabytes up to {MOST_MEGABYTES}",
+        )
+
+
+def _check_shell(options: Options) -> None:
+    """libFuzzer hands its own child processes' command lines to a shell without quoting them."""
+    if not any(options.flag(name) for name in ("jobs", "fork", "merge", "minimize_crash")):
+        return
+    given = [*options.positional, str(options.findings), *options.faults, str(options.log or "")]
+    for text in filter(None, given):
+        if shlex.quote(text) != text:
+            raise RondoError(
+                f"libFuzzer cannot start itself again with the path {text!r}",
+                "with -jobs, -fork, -merge and -minimize_crash use paths without spaces or "
+                "characters that a shell reads",
+            )
 
 
 def _absolute(fault: str) -> str:
@@ -139,6 +171,5 @@ def handed_on(script: Path, options: Options) -> list[str]:
     flags += ["--no-signature"] * (not options.signature)
     flags += ["--no-coverage"] * (not options.coverage)
     flags += [f"--log={options.log.absolute()}"] if options.log else []
-    quoted = [shlex.quote(flag) if " " in flag else flag for flag in flags]
     command = f"{shlex.quote(sys.executable)} {shlex.quote(str(script.resolve()))}"
-    return [command, *quoted, *options.libfuzzer]
+    return [command, *flags, *options.libfuzzer]

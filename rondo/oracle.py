@@ -37,6 +37,8 @@ SYMPTOM_OF_ROLE = {
 }
 SYMPTOM_OF_DEATH = {"crash": "crash", "hang": "hang", "memory": "memory"}
 _ROLES = tuple(SYMPTOM_OF_ROLE)
+FAILING = frozenset({"stateful", "reset_only", "stateless"})
+"""Verdicts on cases that fail deterministically."""
 AGAIN = Arm("eager again", NEVER)
 WIDE = Arm("float64", NEVER, wide=True)
 TRACED = Arm("retained", 0, traced=True)
@@ -173,6 +175,8 @@ class Oracle:
     def _invalid(self, program: Program, outcome: Outcome) -> str:
         if outcome.trouble:
             return outcome.trouble
+        if not program.calls:
+            return "no step calls the model"
         if outcome.death and outcome.death.arm in ("", "eager"):
             return f"eager execution: {outcome.death.kind} ({outcome.death.detail})"
         for record in outcome.arms.get("eager", ()):

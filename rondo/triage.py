@@ -20,7 +20,14 @@ from pathlib import Path
 from harnesses.base import Harness
 from rondo import known
 from rondo.codec import Codec
-from rondo.findings import ArmRecord, Finding, Store, as_record, from_record
+from rondo.findings import (
+    ArmRecord,
+    Finding,
+    Store,
+    as_record,
+    from_record,
+    write_atomically,
+)
 from rondo.identity import (
     Identity,
     changes_of,
@@ -141,12 +148,9 @@ class Triage:
         """How many cold interpreters of `COLD_RUNS` show the bug; planted faults of the campaign
         are installed in each first."""
         path = self._store.folder / "running" / f"{os.getpid()}-repro.py"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        command = [sys.executable, str(path)]
-        if self._faults:
-            command = [sys.executable, "-m", "rondo.cold", self._harness.name, str(path)]
-            command += [part for fault in self._faults for part in ("--fault", fault)]
+        write_atomically(path, text.encode())
+        command = [sys.executable, "-m", "rondo.cold", self._harness.name, str(path)]
+        command += [part for fault in self._faults for part in ("--fault", fault)]
         try:
             with ThreadPoolExecutor(COLD_RUNS) as pool:
                 codes = list(pool.map(_exit_code, [command] * COLD_RUNS))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import ctypes
 import faulthandler
 import gc
 import os
@@ -28,31 +27,16 @@ from harnesses import base
 from rondo.coverage import LineTracer
 from rondo.errors import RondoError
 from rondo.executor.arms import play
+from rondo.executor.processes import die_with_parent, resident_bytes
 from rondo.executor.protocol import LENGTH, Finished, Hello, Job, Message, Reply, frame
 
-_PR_SET_PDEATHSIG = 1
 _POLL_MILLISECONDS = 50
 _FRAME = re.compile(r'File "([^"]*)", line \d+ in (\S+)')
 _OWN_FILES = ("<rondo_case>", "executor/arms.py")
 _STACK_DEPTH = 3
 _STACK_SIGNAL = signal.SIGUSR1
 _STACK_SECONDS = 0.1
-_PAGE = resource.getpagesize()
 _jobs = msgspec.msgpack.Decoder(Job)
-
-
-def die_with_parent() -> None:
-    """Ask the kernel to kill this process when its parent dies."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def resident_bytes(pid: int) -> int:
-    """Resident memory of a process, 0 when it is gone."""
-    try:
-        with open(f"/proc/{pid}/statm", "rb") as file:
-            return int(file.read().split()[1]) * _PAGE
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
 
 
 @dataclass(slots=True)
