@@ -184,7 +184,8 @@ class Fuzzer:
         limit = float(self.options.flag("max_total_time", "0"))
         runs = int(self.options.flag("runs", "-1"))
         late = 0 < limit <= time.monotonic() - _PROCESS_START + 0.5
-        if late or self._inputs == runs:
+        # Atheris runs one input of its own, and libFuzzer does not say which run is its last.
+        if late or self._inputs in (runs - 1, runs):
             print(self.progress.summary(self._features(), self.options.findings), file=sys.stderr)
             if late:
                 self.finish(0)
