@@ -57,6 +57,7 @@ _ELEMENTWISE = {
     "number_list": "{h} + torch.tensor(numbers).sum()",
     "apply_function": "fn({h})",
     "branch_batch": "{h} * 2 if {h}.shape[0] > 4 else {h} + 1",
+    "branch_single": "{h} * 2 if {h}.shape[0] == 1 else {h} + 1",
     "branch_dtype": "{h} * 2 if x.dtype == torch.float32 else {h} + 1",
     "branch_training": "{h} * 2 if self.training else {h} + 1",
     "branch_grad": "{h} * 2 if torch.is_grad_enabled() else {h} + 1",

@@ -263,6 +263,7 @@ _WRITES_STATE = {
 }
 
 _BRANCHES = {
+    "branch_single": template("{y} = {h} * 2 if x.shape[0] == 1 else {h} - 1"),
     "branch_batch": template("{y} = {h} * 2 if x.shape[0] > 1 else {h} - 1"),
     "branch_dtype": template('{y} = {h} * 2 if x.dtype == "float32" else {h} - 1'),
     "branch_training": template("{y} = {h} * 2 if self.training else {h} - 1"),

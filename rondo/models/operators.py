@@ -160,6 +160,7 @@ _WRITES_STATE = (
 
 _BRANCHES = _whole(
     "branch_batch",
+    "branch_single",
     "branch_dtype",
     "branch_training",
     "branch_grad",
