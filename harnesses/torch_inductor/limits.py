@@ -18,6 +18,12 @@ _DOCUMENTED = (
         + "user_guide/torch_compiler/compile/programming_model.recompilation.html",
     ),
     (
+        "RuntimeError",
+        "compiled with non-empty donated buffers",
+        "a compiled backward wants the same retain_graph in all calls, as the message says: "
+        "https://github.com/pytorch/pytorch/pull/130580",
+    ),
+    (
         "ConstraintViolationError",
         "",
         "mark_dynamic raises when the code specialises the dimension: "
