@@ -120,7 +120,7 @@ class Fuzzer:
             return
         self.store.begin(encoded)
         verdict = self.oracle.judge(case, explains=partial(self.triage.explains, case))
-        traced = self._report(case, verdict)
+        traced = self._report(case, encoded, verdict)
         seconds = time.monotonic() - before
         triaged = Triaged("")
         if verdict.kind not in ("pass", "invalid") and not self._merges:
@@ -143,14 +143,14 @@ class Fuzzer:
         self.progress.show(self._features())
         self._end_if_due(triaged)
 
-    def _report(self, case: TestCase, verdict: Verdict) -> float:
+    def _report(self, case: TestCase, encoded: bytes, verdict: Verdict) -> float:
         """Report features; the child seconds that a traced run took, when one could teach."""
         new = False
         if self.options.signature:
             new = self.feedback.behaviour(features(case, verdict))
         if not self.options.coverage or verdict.kind == "invalid":
             return 0.0
-        draw = zlib.crc32(self.codec.encode(case))
+        draw = zlib.crc32(encoded)
         if draw % (TRACED_NEW if new else TRACED_SHARE) and not self._merges:
             return 0.0
         before = time.monotonic()

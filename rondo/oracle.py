@@ -131,10 +131,7 @@ class Oracle:
     def look(self, case: TestCase) -> Verdict:
         """A glance at the first two arms alone: pass, invalid, documented or an alarm as yet
         unconfirmed (`stateful`)."""
-        program = self._harness.emit(case)
-        return self._first_look(
-            program, self._run(program, EAGER, RETAINED), lambda _: "unconfirmed"
-        )
+        return self._glance(self._harness.emit(case))[0]
 
     def recheck(self, case: TestCase) -> Verdict:
         """The three arms alone: enough to guide a search that ends with a full `judge`.
@@ -142,11 +139,14 @@ class Oracle:
         A `stateful` verdict has no confirmation and no float64 reference behind it.
         """
         program = self._harness.emit(case)
-        first = self._run(program, EAGER, RETAINED)
-        verdict = self._first_look(program, first, lambda _: "unconfirmed")
+        verdict, first = self._glance(program)
         if verdict.kind == "stateful" and verdict.difference is not None:
             verdict = self._against_reset(program, first, verdict.difference, {}, confirm=False)
         return _with_behaviour(verdict, program, first)
+
+    def _glance(self, program: Program) -> tuple[Verdict, Outcome]:
+        first = self._run(program, EAGER, RETAINED)
+        return self._first_look(program, first, lambda _: "unconfirmed"), first
 
     def trace(self, case: TestCase) -> dict[str, tuple[int, ...]]:
         """The compiler lines that the retained arm runs, by file."""

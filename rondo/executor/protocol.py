@@ -6,6 +6,7 @@ On a pipe each message is a frame: four bytes of length, little endian, then the
 from __future__ import annotations
 
 import struct
+from collections import deque
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -167,16 +168,29 @@ def frame(record: msgspec.Struct) -> bytes:
     return LENGTH.pack(len(body)) + body
 
 
-def unframe(data: bytes) -> Iterator[Message]:
-    """The whole messages in `data`; a truncated tail (of a child that died writing) is left."""
+def _bodies(data: bytes | bytearray) -> Iterator[memoryview]:
+    """The whole records in `data`, not decoded; a truncated tail (of a child that died writing) is
+    left."""
+    view = memoryview(data)
     at = 0
     while at + LENGTH.size <= len(data):
         (size,) = LENGTH.unpack_from(data, at)
         at += LENGTH.size
         if at + size > len(data):
             return
-        yield _messages.decode(data[at : at + size])
+        yield view[at : at + size]
         at += size
+
+
+def unframe(data: bytes) -> Iterator[Message]:
+    """The whole messages in `data`."""
+    return map(_messages.decode, _bodies(data))
+
+
+def last_message(data: bytes | bytearray) -> Message | None:
+    """The last whole message in `data`; the others are not decoded."""
+    last = deque(_bodies(data), maxlen=1)
+    return _messages.decode(last[0]) if last else None
 
 
 def outcome(frames: bytes, death: str, detail: str, seconds: float) -> Outcome:

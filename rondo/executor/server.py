@@ -28,7 +28,16 @@ from rondo.coverage import LineTracer
 from rondo.errors import RondoError
 from rondo.executor.arms import play
 from rondo.executor.processes import die_with_parent, resident_bytes
-from rondo.executor.protocol import LENGTH, Finished, Hello, Job, Message, Reply, frame
+from rondo.executor.protocol import (
+    LENGTH,
+    Finished,
+    Hello,
+    Job,
+    Message,
+    Reply,
+    frame,
+    last_message,
+)
 
 _POLL_MILLISECONDS = 50
 _FRAME = re.compile(r'File "([^"]*)", line \d+ in (\S+)')
@@ -213,20 +222,11 @@ def _classify(watch: Watch, status: int) -> None:
 def _classify_exit(watch: Watch, status: int) -> None:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        own_end = number == signal.SIGKILL and _finished(watch.frames)
+        own_end = number == signal.SIGKILL and isinstance(last_message(watch.frames), Finished)
         if not own_end:
             watch.death, watch.detail = "crash", signal.Signals(number).name
-    elif os.WEXITSTATUS(status) != 0 or not _finished(watch.frames):
+    elif os.WEXITSTATUS(status) != 0 or not isinstance(last_message(watch.frames), Finished):
         watch.death, watch.detail = "crash", f"exit code {os.WEXITSTATUS(status)}"
-
-
-def _finished(frames: bytearray) -> bool:
-    from rondo.executor.protocol import unframe
-
-    last = None
-    for message in unframe(bytes(frames)):
-        last = message
-    return isinstance(last, Finished)
 
 
 def _read_exactly(fd: int, count: int) -> bytes:
