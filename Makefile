@@ -15,10 +15,12 @@ BIN := $(VENV)/bin
 
 # What a target needs beyond Rondo's own dependencies; the extras of each stamp.
 NEEDS_torch_inductor := torch
+NEEDS_jax_xla := jax
 NEEDS := $(or $(NEEDS_$(TARGET)),core)
 EXTRAS_core :=
 EXTRAS_torch := [torch]
-EXTRAS_test := [torch,test]
+EXTRAS_jax := [jax]
+EXTRAS_test := [jax,torch,test]
 
 .PHONY: fuzz test lint doctor clean
 .NOTPARALLEL:

@@ -7,6 +7,8 @@ the only place that imports the framework.
 
 from __future__ import annotations
 
+import copy
+import ctypes
 import importlib
 import importlib.util
 import linecache
@@ -14,6 +16,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -68,6 +71,8 @@ class Harness(ABC):
     """The backends from the cheapest to the whole compiler; the first setting's values."""
     needs_compiler: bool = False
     """Whether a C++ compiler must be there for part of its layers."""
+    eager_shares_process: bool = True
+    """Whether eager execution leaves the compiler's state alone, so that both may share a child."""
 
     @property
     def folder(self) -> Path:
@@ -124,6 +129,11 @@ class Runtime(ABC):
         """Restore the framework's ambient modes at the end of an arm."""
         return _nothing()
 
+    def uncompiled(self) -> AbstractContextManager[None]:
+        """Entered around a step that must not be compiled, where the program's text alone does not
+        see to that."""
+        return _nothing()
+
     def widen(self, module: ModuleType) -> AbstractContextManager[None]:
         """Make the program compute in float64, for the reference."""
         return _nothing()
@@ -167,6 +177,23 @@ class Runtime(ABC):
                 f"known: {', '.join(sorted(known)) or 'none'}; or give path.py:name",
             )
         return known[name]
+
+
+def segfault() -> None:
+    """For a fault: die of a signal."""
+    ctypes.string_at(0)
+
+
+def sleep() -> None:
+    """For a fault: never come back."""
+    time.sleep(100_000)
+
+
+def allocate() -> None:
+    """For a fault: take memory without end."""
+    kept = []
+    while True:
+        kept.append(bytearray(64 << 20))
 
 
 def kernel_store(package: str, version: str) -> Path:
@@ -230,14 +257,17 @@ def available() -> tuple[str, ...]:
     return tuple(sorted(m.name for m in pkgutil.iter_modules(harnesses.__path__) if m.ispkg))
 
 
-def load(name: str) -> Harness:
-    """The harness of a target.
+def load(name: str, undocumented: bool = False) -> Harness:
+    """The harness of a target; `undocumented` adds what the target documents not to honour.
 
     Raises SetupError for an unknown one.
     """
     if name not in available():
         raise SetupError(f"there is no target {name!r}", f"targets: {', '.join(available())}")
     harness: Harness = importlib.import_module(f"harnesses.{name}").HARNESS
+    if undocumented:
+        harness = copy.copy(harness)
+        harness.vocabulary = harness.vocabulary.with_undocumented()
     return harness
 
 

@@ -6,11 +6,14 @@ emitters by kind. This module turns a graph and its steps into program text with
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from harnesses.base import Program
 from rondo.models.graph import Graph, Node
+from rondo.testcase import Call, TestCase
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,19 +174,20 @@ def callee(expression: str, *lines_before: str) -> Callable[[CallPlan], None]:
 
 
 def wrapped(text: str) -> Callable[[CallPlan], None]:
-    """Wrap the call's expression, `{call}` in `text`."""
+    """Wrap the call's expression, `{call}` in `text`, and whatever has wrapped it before."""
 
     def apply(plan: CallPlan) -> None:
-        plan.wrap = text
+        plan.wrap = text.replace("{call}", plan.wrap)
 
     return apply
 
 
-def call_lines(plan: CallPlan) -> list[str]:
-    """The body of the step function of a call."""
+def call_lines(plan: CallPlan, target: str = "out") -> list[str]:
+    """The body of the step function of a call, whose result is assigned to `target`."""
     body = [*plan.before, *plan.inputs]
     arguments = ", ".join([*plan.positional, *plan.keywords])
-    call = f"out = {plan.wrap.format(call=f'{plan.f}({arguments})')}"
+    text = plan.wrap.replace("{call}", f"{plan.f}({arguments})")
+    call = f"{target} = {text.replace(f'lambda {arguments}: {plan.f}({arguments})', plan.f)}"
     if plan.contexts:
         body.append(f"with {', '.join(plan.contexts)}:")
         call = f"    {call}"
@@ -192,6 +196,80 @@ def call_lines(plan: CallPlan) -> list[str]:
     shown = ", ".join(f'"{name}": {name}' for name in ["out", *plan.shown])
     body.append(f"return {{{shown}}}")
     return body
+
+
+def apply_effects(plan: CallPlan, call: Call, effects: Mapping[tuple[str, str], Effect]) -> None:
+    """Let each deviation of a call change its plan, and say so."""
+    for deviation in call.deviations:
+        effect = effects[deviation.dimension, deviation.value]
+        effect.apply(plan)
+        plan.sentences.append(effect.says)
+
+
+def assembled(
+    case: TestCase,
+    steps: list[tuple[str, list[str]]],
+    module: Callable[[list[list[str]]], str],
+    may_raise: Callable[[Call], bool],
+) -> Program:
+    """The program whose steps are (sentence, body): `module` makes its text from their functions,
+    `may_raise` says which calls are allowed to raise in eager execution too."""
+    functions = [function(f"step_{i + 1}", *step) for i, step in enumerate(steps)]
+    calls = {i: step for i, step in enumerate(case.steps) if isinstance(step, Call)}
+    raising = frozenset(i for i, call in calls.items() if may_raise(call))
+    return Program(module(functions), tuple(says for says, _ in steps), tuple(calls), raising)
+
+
+def is_bad(call: Call) -> bool:
+    """Whether a call is made to raise."""
+    return call.get("bad_call", "no") != "no"
+
+
+KEPT = (
+    "",
+    "def kept(self, name, make):",
+    "    if name not in self.made:",
+    "        self.made[name] = make()",
+    "    return self.made[name]",
+)
+"""The method of a program's `State` that makes each thing once."""
+
+
+def needed_helpers(helpers: Mapping[str, str], text: str) -> list[str]:
+    """The helper functions and classes that a text uses, and those that these use."""
+    found: dict[str, str] = {}
+    for name, source in reversed(helpers.items()):
+        if re.search(rf"\b{name}\b", "\n".join([text, *found.values()])):
+            found[name] = source.strip("\n")
+    return list(reversed(found.values()))
+
+
+def needed_imports(imports: Mapping[str, str], text: str) -> list[str]:
+    """The import lines whose mark stands in a text."""
+    return [line for mark, line in imports.items() if re.search(rf"\b{re.escape(mark)}", text)]
+
+
+def module_blocks(text: tuple[str, ...]) -> list[str]:
+    """Module-level lines, with the two blank lines between blocks that formatters want."""
+    lines: list[str] = []
+    for line in text:
+        starts = line and not line.startswith((" ", ")"))
+        if (
+            starts
+            and lines
+            and lines[-1]
+            and not lines[-1].startswith("@")
+            and (line.startswith(("def ", "class ", "@")) or lines[-1][0] == " ")
+        ):
+            lines += ["", ""]
+        lines.append(line)
+    return lines
+
+
+def tuple_text(names: Iterable[str]) -> str:
+    """A tuple of strings as source."""
+    quoted = [f'"{name}"' for name in names]
+    return f"({', '.join(quoted)}{',' if len(quoted) == 1 else ''})"
 
 
 def function(name: str, sentence: str, body: list[str]) -> list[str]:

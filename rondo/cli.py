@@ -43,6 +43,9 @@ app.add_typer(corpus_app, name="corpus")
 TargetOption = Annotated[
     str, typer.Option("--target", metavar="NAME", help="Whose vocabulary and emission to use.")
 ]
+UndocumentedOption = Annotated[
+    bool, typer.Option("--undocumented", help="Read the case as that flag of the fuzzer does.")
+]
 
 
 def main() -> None:
@@ -78,6 +81,7 @@ def doctor(
 def show(
     file: Annotated[Path, typer.Argument(help="A test case: bytes, or JSON named *.json.")],
     target: TargetOption = DEFAULT_TARGET,
+    undocumented: UndocumentedOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the case as JSON.")] = False,
     program: Annotated[
         bool, typer.Option("--program", help="Print the emitted program only.")
@@ -89,7 +93,7 @@ def show(
 
     if as_json and program:
         raise SetupError("--json and --program exclude each other", "give one of them")
-    harness = load_harness(target)
+    harness = load_harness(target, undocumented)
     case = read_case(file, Codec(harness.vocabulary))
     if as_json:
         typer.echo(jsonform.to_json(case), nl=False)
@@ -105,6 +109,7 @@ def adopt(
     source: Annotated[Path, typer.Argument(help="A file, or a folder of files, of any bytes.")],
     destination: Annotated[Path, typer.Argument(help="The corpus; made when it is not there.")],
     target: TargetOption = DEFAULT_TARGET,
+    undocumented: UndocumentedOption = False,
 ) -> None:
     """Read any bytes, or JSON cases, as test cases and add them to a corpus in canonical form.
 
@@ -112,7 +117,7 @@ def adopt(
     """
     from rondo.codec import Codec
 
-    codec = Codec(load_harness(target).vocabulary)
+    codec = Codec(load_harness(target, undocumented).vocabulary)
     try:
         found = [_bytes_of(path, codec) for path in _files(source)]
         destination.mkdir(parents=True, exist_ok=True)
@@ -153,6 +158,7 @@ def _adopt(data: bytes, codec: Codec, destination: Path) -> bool:
 def run(
     file: Annotated[Path, typer.Argument(help="A test case: .bin or .json.")],
     target: TargetOption = DEFAULT_TARGET,
+    undocumented: UndocumentedOption = False,
     fault: Annotated[
         list[str] | None, typer.Option(help="Plant a fault: NAME or path.py:NAME.")
     ] = None,
@@ -165,7 +171,7 @@ def run(
     from rondo.oracle import FAILING, Oracle
     from rondo.tell import told
 
-    harness = load_harness(target)
+    harness = load_harness(target, undocumented)
     case = read_case(file, Codec(harness.vocabulary))
     base.require(harness)
     server = ForkServer(harness.name, tuple(fault or ()))
@@ -207,7 +213,7 @@ def findings(
     Console().print(table)
 
 
-def load_harness(target: str) -> Harness:
+def load_harness(target: str, undocumented: bool = False) -> Harness:
     """The harness of a target.
 
     Raises SetupError for an unknown one, and for one that cannot be imported.
@@ -215,7 +221,7 @@ def load_harness(target: str) -> Harness:
     from harnesses import base
 
     try:
-        return base.load(target)
+        return base.load(target, undocumented)
     except ImportError as error:
         raise SetupError(
             f"target {target} cannot be loaded: {error}", "`rondo doctor` says what is missing"

@@ -269,7 +269,7 @@ def run(target: str) -> None:
     script = Path(sys.argv[0])
     try:
         options = parse(str(script), sys.argv[1:])
-        harness = base.load(target)
+        harness = base.load(target, options.undocumented)
         if options.executor == "fork":
             base.require(harness)
         if not options.flag("help"):

@@ -67,14 +67,20 @@ class Draw:
         self._graph = grow(model)
         self._traits = traits = self._graph.traits
         sensed = {name for node in self._graph.nodes for name in SENSES.get(node.op, ())}
+        operators = {node.op for node in self._graph.nodes}
         self._dimensions = {
             name: d.weight
-            * (_OWN_TRAIT_WEIGHT if d.needs.startswith("arg.") or name in sensed else 1)
+            * (
+                _OWN_TRAIT_WEIGHT
+                if d.needs.startswith("arg.") or name in sensed or operators & {*d.operators}
+                else 1
+            )
             for name, d in codec.vocabulary.dimension.items()
             if d.deviations(traits)
         }
         self._events = {
-            name: e.weight * (_OWN_TRAIT_WEIGHT if e.needs or self._own(e) else 1)
+            name: e.weight
+            * (_OWN_TRAIT_WEIGHT if e.needs or self._own(e) or operators & {*e.operators} else 1)
             for name, e in codec.vocabulary.event.items()
             if e.options(traits)
         }

@@ -42,6 +42,7 @@ class Options:
     megabytes: int
     shrink_seconds: float
     log: Path | None
+    undocumented: bool
     libfuzzer: tuple[str, ...]
 
     @property
@@ -90,6 +91,8 @@ def _parser(script: str) -> argparse.ArgumentParser:
     add("--timeout", type=float, default=120.0, help="seconds that one child may take")
     add("--memory", type=int, default=4096, help="megabytes that one child may take")
     add("--shrink-seconds", type=float, default=60.0, help="time to shrink one finding")
+    add("--undocumented", action="store_true", help="also make changes that the framework "
+        "documents not to see")  # fmt: skip
     add("--log", type=Path, help="append one JSON line a case: its verdict and times")
     return parser
 
@@ -122,6 +125,7 @@ def parse(script: str, arguments: list[str]) -> Options:
         megabytes=given.memory,
         shrink_seconds=given.shrink_seconds,
         log=given.log,
+        undocumented=given.undocumented,
         libfuzzer=tuple(rest),
     )
     _check_numbers(options)
@@ -170,6 +174,7 @@ def handed_on(script: Path, options: Options) -> list[str]:
     flags += ["--stop-on-finding"] * options.stop_on_finding
     flags += ["--no-signature"] * (not options.signature)
     flags += ["--no-coverage"] * (not options.coverage)
+    flags += ["--undocumented"] * options.undocumented
     flags += [f"--log={options.log.absolute()}"] if options.log else []
     command = f"{shlex.quote(sys.executable)} {shlex.quote(str(script.resolve()))}"
     return [command, *flags, *options.libfuzzer]

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from harnesses.base import Harness, Program
 from rondo.executor.protocol import (
     EAGER,
@@ -119,7 +121,7 @@ class Oracle:
         """
         self._runs, self._seconds = 0, 0.0
         program = self._harness.emit(case)
-        first = self._run(program, EAGER, RETAINED)
+        first = self._run_both(program, RETAINED)
         verdict = self._first_look(program, first, explains)
         return replace(
             _with_behaviour(verdict, program, first),
@@ -145,7 +147,7 @@ class Oracle:
         return _with_behaviour(verdict, program, first)
 
     def _glance(self, program: Program) -> tuple[Verdict, Outcome]:
-        first = self._run(program, EAGER, RETAINED)
+        first = self._run_both(program, RETAINED)
         return self._first_look(program, first, lambda _: "unconfirmed"), first
 
     def trace(self, case: TestCase) -> dict[str, tuple[int, ...]]:
@@ -160,6 +162,24 @@ class Oracle:
         outcome = self._executor.run(job)
         self._seconds += outcome.seconds
         return outcome
+
+    def _run_both(self, program: Program, compiled: Arm) -> Outcome:
+        """The eager arm, then a compiled one: in one child, or in two where eager execution goes
+        through the compiler's caches."""
+        if self._harness.eager_shares_process:
+            return self._run(program, EAGER, compiled)
+        eager = self._run(program, EAGER)
+        if self._invalid(program, eager):
+            return eager
+        other = self._run(program, compiled)
+        return msgspec.structs.replace(
+            other, arms={**eager.arms, **other.arms}, seconds=eager.seconds + other.seconds
+        )
+
+    def _reset_arm(self, k: int) -> Arm:
+        """The arm that compiles step k from empty state."""
+        before = -1 if self._harness.eager_shares_process else k
+        return Arm("reset", k, reset_before=before, stop_after=k)
 
     def _first_look(self, program: Program, first: Outcome, explains: Explains | None) -> Verdict:
         if trouble := self._invalid(program, first):
@@ -207,7 +227,7 @@ class Oracle:
         confirm: bool = True,
     ) -> Verdict:
         k = found.step
-        reset = self._run(program, Arm("reset", k, stop_after=k))
+        reset = self._run(program, self._reset_arm(k))
         wrong = self._difference_at(k, first, reset, "reset", wide)
         if wrong is not None:
             note = "the reset arm is wrong too" + (
@@ -250,7 +270,7 @@ class Oracle:
         if not calls or len(program.text) % 4:
             return Verdict("pass")
         k = calls[len(program.text) // 4 % len(calls)]
-        reset = self._run(program, Arm("reset", k, stop_after=k))
+        reset = self._run(program, self._reset_arm(k))
         wrong = self._difference_at(k, first, reset, "reset", {})
         if wrong is None or wrong.symptom == "documented":
             return Verdict("pass")

@@ -48,6 +48,8 @@ class Dimension:
     """Whether different values exercise different mechanisms, so that they tell findings apart."""
     context: bool = False
     """Whether it is often worth being the same in all calls of a sequence, as training is."""
+    operators: tuple[str, ...] = ()
+    """Operators whose result it touches: a model with one of them draws it more often."""
 
     def deviations(self, traits: Iterable[str]) -> tuple[str, ...]:
         """The values other than the plain one that apply to a model with these traits."""
@@ -66,6 +68,8 @@ class EventKind:
     weight: int = 1
     mechanisms: bool = False
     """Whether different values exercise different mechanisms, so that they tell findings apart."""
+    operators: tuple[str, ...] = ()
+    """Operators whose result it touches: a model with one of them draws it more often."""
 
     def options(self, traits: Iterable[str]) -> tuple[str, ...]:
         """The values that apply to a model with these traits."""
@@ -211,7 +215,8 @@ class Vocabulary:
     """The tables of one target.
 
     `unsupported` names shared dimensions and events, or `name=value` pairs, that this target does
-    not have: decoding goes on to the nearest entry that it has.
+    not have: decoding goes on to the nearest entry that it has. `undocumented` names those that it
+    has but documents not to honour; they are left out too, unless asked for.
     """
 
     settings: tuple[Setting, Setting, Setting, Setting]
@@ -219,6 +224,15 @@ class Vocabulary:
     dimensions: tuple[Dimension, ...] = ()
     events: tuple[EventKind, ...] = ()
     unsupported: frozenset[str] = field(default_factory=frozenset)
+    undocumented: frozenset[str] = field(default_factory=frozenset)
+
+    def with_undocumented(self) -> Vocabulary:
+        """The same tables with what the target documents not to honour."""
+        return replace(self, undocumented=frozenset())
+
+    @cached_property
+    def _left_out(self) -> frozenset[str]:
+        return self.unsupported | self.undocumented
 
     def costly(self, settings: tuple[tuple[str, str], ...]) -> bool:
         """Whether these settings run the whole compiler, where each compile costs seconds."""
@@ -226,7 +240,7 @@ class Vocabulary:
         return (layer.name, layer.values[-1]) in settings and len(layer.values) > 1
 
     def _values(self, name: str, table: tuple[Value, ...]) -> tuple[Value, ...]:
-        return tuple(v for v in table if f"{name}={v.name}" not in self.unsupported)
+        return tuple(v for v in table if f"{name}={v.name}" not in self._left_out)
 
     @cached_property
     def dimension(self) -> Mapping[str, Dimension]:
@@ -234,7 +248,7 @@ class Vocabulary:
         return {
             d.name: replace(d, values=self._values(d.name, d.values))
             for d in SHARED_DIMENSIONS + self.dimensions
-            if d.name not in self.unsupported
+            if d.name not in self._left_out
         }
 
     @cached_property
@@ -243,7 +257,7 @@ class Vocabulary:
         return {
             e.name: replace(e, values=self._values(e.name, e.values))
             for e in SHARED_EVENTS + self.events
-            if e.name not in self.unsupported
+            if e.name not in self._left_out
         }
 
     @cached_property

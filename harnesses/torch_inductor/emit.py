@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from harnesses.base import Program
 from harnesses.emission import (
+    KEPT,
     CallPlan,
+    apply_effects,
+    assembled,
     call_lines,
-    function,
     indent,
+    is_bad,
     model_text,
+    module_blocks,
+    needed_helpers,
+    needed_imports,
     steps_line,
 )
+from harnesses.event_text import carrier
 from harnesses.torch_inductor.arguments import SIGNATURE, add_arguments
 from harnesses.torch_inductor.dimensions import EFFECTS
-from harnesses.torch_inductor.events import event_text
+from harnesses.torch_inductor.events import EVENT_TEXT
 from harnesses.torch_inductor.templates import BUFFER, PARAMETER, RANDOM, TEMPLATES
 from harnesses.torch_inductor.vocabulary import VOCABULARY
 from rondo.models.graph import Graph
@@ -120,11 +127,7 @@ def _state_class(hooks: bool, keeps_input: bool) -> list[str]:
         lines.append("        self.x = None")
     return [
         *lines,
-        "",
-        "    def kept(self, name, make):",
-        "        if name not in self.made:",
-        "            self.made[name] = make()",
-        "        return self.made[name]",
+        *indent(KEPT, 1),
         "",
         "    def compiled(self, name, target, **options):",
         "        if not self.live:",
@@ -148,7 +151,7 @@ def _model_class(graph: Graph, seed: int) -> tuple[list[str], list[str]]:
     body = ["def __init__(self):", *indent(["super().__init__()", *seeded, *text.init], 1), ""]
     body += [*_spaced(text.methods), f"def forward({names}):"]
     body += indent([*cast, *text.forward, f"return {text.result}"], 1)
-    return _module_blocks(text.module), ["class Model(torch.nn.Module):", *indent(body, 1)]
+    return module_blocks(text.module), ["class Model(torch.nn.Module):", *indent(body, 1)]
 
 
 def _spaced(methods: tuple[str, ...]) -> list[str]:
@@ -161,32 +164,11 @@ def _spaced(methods: tuple[str, ...]) -> list[str]:
     return [*lines, ""] if lines else []
 
 
-def _module_blocks(text: tuple[str, ...]) -> list[str]:
-    """Module-level lines, with the two blank lines between blocks that formatters want."""
-    lines: list[str] = []
-    for line in text:
-        starts = line and not line.startswith((" ", ")"))
-        if (
-            starts
-            and lines
-            and lines[-1]
-            and (line.startswith(("def ", "class ")) or lines[-1][0] == " ")
-        ):
-            lines += ["", ""]
-        lines.append(line)
-    return lines
-
-
 def _call_step(graph: Graph, step: Call, index: int, keeps_input: bool) -> tuple[str, list[str]]:
     plan = CallPlan(graph, index, step.batch, {}, f="f")
-    default = ['f = s.compiled("model", s.model, **COMPILE)']
-    for deviation in step.deviations:
-        effect = EFFECTS[deviation.dimension, deviation.value]
-        effect.apply(plan)
-        plan.sentences.append(effect.says)
-    routed = {"callee", "wrapper"} & {d.dimension for d in step.deviations}
-    if not routed:
-        plan.before += default
+    apply_effects(plan, step, EFFECTS)
+    if not {"callee", "wrapper"} & {d.dimension for d in step.deviations}:
+        plan.before.append('f = s.compiled("model", s.model, **COMPILE)')
     add_arguments(plan, keeps_input)
     if plan.fields.get("export"):
         plan.inputs += [
@@ -208,23 +190,16 @@ def _exported(plan: CallPlan) -> str:
 
 
 def _event_step(graph: Graph, step: Event) -> tuple[str, list[str]]:
-    stems = graph.targets(VOCABULARY.event[step.kind].needs)
-    submodules = graph.targets("submodule")
-    stem = stems[step.target % len(stems)] if stems else ""
-    if step.value == "submodule" and not stem:
-        stem = submodules[step.target % len(submodules)]
+    stem, other = carrier(graph, VOCABULARY, step)
     below = BUFFER if "buffer" in step.kind else PARAMETER
-    others = [other for other in stems if other != stem] or [stem]
     fields = {
         "t": stem,
         "T": stem.capitalize(),
         "v": step.value,
         "p": _path(graph, stem, below),
-        "p2": _path(graph, others[0], below),
+        "p2": _path(graph, other, below),
     }
-    text = event_text(step.kind, step.value)
-    sentence = text.says.format(**fields)
-    return sentence[0].upper() + sentence[1:], [line.format(**fields) for line in text.lines]
+    return EVENT_TEXT.filled(step, fields)
 
 
 def emit(case: TestCase) -> Program:
@@ -234,37 +209,25 @@ def emit(case: TestCase) -> Program:
         isinstance(step, Call) and step.get("values", "own") == "previous_tensors"
         for step in case.steps
     )
-    steps: list[tuple[str, list[str]]] = []
-    for index, step in enumerate(case.steps):
-        if isinstance(step, Call):
-            steps.append(_call_step(graph, step, index, keeps_input))
-        else:
-            steps.append(_event_step(graph, step))
-    functions = [function(f"step_{i + 1}", *step) for i, step in enumerate(steps)]
+    steps = [
+        _call_step(graph, step, index, keeps_input)
+        if isinstance(step, Call)
+        else _event_step(graph, step)
+        for index, step in enumerate(case.steps)
+    ]
+    return assembled(case, steps, lambda f: _assemble(case, graph, f, keeps_input), is_bad)
+
+
+def _assemble(case: TestCase, graph: Graph, functions: list[list[str]], keeps_input: bool) -> str:
     hooks = any("hook" in line for text in functions for line in text)
-    text = _assemble(case, graph, functions, _state_class(hooks, keeps_input))
-    calls = tuple(i for i, step in enumerate(case.steps) if isinstance(step, Call))
-    raising = frozenset(
-        i
-        for i, step in enumerate(case.steps)
-        if isinstance(step, Call) and step.get("bad_call", "no") != "no"
-    )
-    return Program(text, tuple(sentence for sentence, _ in steps), calls, raising)
-
-
-def _assemble(case: TestCase, graph: Graph, functions: list[list[str]], state: list[str]) -> str:
+    state = _state_class(hooks, keeps_input)
     module, model = _model_class(graph, case.model.seed)
     blocks = [module] if module else []
     blocks += [model, state, *functions]
     body = "\n\n\n".join("\n".join(block) for block in blocks)
-    needed = [
-        text.strip("\n")
-        for name, text in _HELPERS.items()
-        if f"{name}(" in body or f"({name})" in body
-    ]
     reseed = "def reseed(seed):\n    random.seed(seed)\n    torch.manual_seed(seed)"
-    helpers = "\n\n\n".join([reseed, *needed])
-    imports = [line for mark, line in _IMPORTS.items() if mark in body + helpers]
+    helpers = "\n\n\n".join([reseed, *needed_helpers(_HELPERS, body)])
+    imports = needed_imports(_IMPORTS, body + helpers)
     tree = [name for name in ("tree_leaves", "tree_map") if f"{name}(" in helpers]
     top = [*imports, "", "import torch"]
     if tree:

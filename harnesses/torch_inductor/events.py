@@ -6,14 +6,12 @@ parameter or buffer below the model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
+from harnesses.event_text import Entry, EventTable, alike, each
 from rondo.vocabulary import EventKind, values
 
 OWN_EVENTS = (
-    EventKind("set_autocast_dtype", values("float16", "bfloat16"), weight=2),
-    EventKind("set_grad_enabled", values("False", "True")),
+    EventKind("set_autocast_dtype", values("float16", "bfloat16"), operators=("inner_autocast",)),
+    EventKind("set_grad_enabled", values("False", "True"), operators=("branch_grad",)),
     EventKind("set_deterministic", values("True", "False")),
     EventKind("set_stance", values("force_eager", "eager_on_recompile", "default")),
     EventKind("limit_recompiles", values("2", "1", "8"), weight=3),
@@ -38,60 +36,42 @@ OWN_EVENTS = (
 """Events that torch alone has."""
 
 
-@dataclass(frozen=True, slots=True)
-class EventText:
-    """What an event says and the lines of its step, both with {t}, {v} and {p} filled in."""
-
-    says: str
-    lines: tuple[str, ...]
-
-
-def _same(kind: str, says: str, *lines: str) -> dict[str, dict[str, EventText]]:
-    """An entry whose values all read alike."""
-    return {kind: {"*": EventText(says, lines)}}
-
-
-def _each(kind: str, **entries: tuple[str, ...]) -> dict[str, dict[str, EventText]]:
-    """An entry with one (says, line, line ...) a value."""
-    return {kind: {value: EventText(text[0], text[1:]) for value, text in entries.items()}}
-
-
-_TABLE: dict[str, dict[str, EventText]] = {
-    **_same("set_float_attribute", "set the float attribute {t} to {v}", "s.model.{t} = {v}"),
-    **_same("set_int_attribute", "set the int attribute {t} to {v}", "s.model.{t} = {v}"),
-    **_same("set_bool_attribute", "set the bool attribute {t} to {v}", "s.model.{t} = {v}"),
-    **_same("retype_attribute", "set the int attribute {t} to {v}", "s.model.{t} = {v}"),
-    **_each(
+_ENTRIES: Entry = {
+    **alike("set_float_attribute", "set the float attribute {t} to {v}", "s.model.{t} = {v}"),
+    **alike("set_int_attribute", "set the int attribute {t} to {v}", "s.model.{t} = {v}"),
+    **alike("set_bool_attribute", "set the bool attribute {t} to {v}", "s.model.{t} = {v}"),
+    **alike("retype_attribute", "set the int attribute {t} to {v}", "s.model.{t} = {v}"),
+    **each(
         "change_list_attribute",
         append=("append to the list {t}", "s.model.{t}.append(1.25)"),
         pop=("remove the last entry of the list {t}", "del s.model.{t}[-1:]"),
         set=("change the first entry of the list {t}", "s.model.{t}[:1] = [3.0]"),
         rebind=("rebind the list {t}", "s.model.{t} = [0.5, 2.0, 1.5]"),
     ),
-    **_each(
+    **each(
         "change_dict_attribute",
         set=("change an entry of the dict {t}", 's.model.{t}["a"] = 3.0'),
         add=("add an entry to the dict {t}", 's.model.{t}["c"] = 1.0'),
         rebind=("rebind the dict {t}", 's.model.{t} = {{"a": 0.5}}'),
     ),
-    **_same("set_enum_attribute", "set the enum attribute {t} to {v}", "s.model.{t} = {T}.{v}"),
-    **_each(
+    **alike("set_enum_attribute", "set the enum attribute {t} to {v}", "s.model.{t} = {T}.{v}"),
+    **each(
         "change_tensor_attribute",
         rebind=("rebind the tensor attribute {t}", "s.model.{t} = torch.full((1,), 5.0)"),
         mutate=("change the tensor attribute {t} in place", "s.model.{t}.add_(1)"),
     ),
-    **_same("set_object_attribute", "set the attribute of {t} to {v}", "s.model.{t}.gain = {v}"),
-    **_same("set_property", "change what the property {t} gives to {v}", "s.model._{t} = {v}"),
-    **_same("set_class_attribute", "set the class attribute {t}.rate to {v}", "{t}.rate = {v}"),
-    **_same("set_global", "set the global {t} to {v}", "global {t}", "{t} = {v}"),
-    **_each(
+    **alike("set_object_attribute", "set the attribute of {t} to {v}", "s.model.{t}.gain = {v}"),
+    **alike("set_property", "change what the property {t} gives to {v}", "s.model._{t} = {v}"),
+    **alike("set_class_attribute", "set the class attribute {t}.rate to {v}", "{t}.rate = {v}"),
+    **alike("set_global", "set the global {t} to {v}", "global {t}", "{t} = {v}"),
+    **each(
         "replace_global_function",
         minus=("replace the global function {t}", "global {t}", "{t} = lambda h: h - 1"),
         half=("replace the global function {t}", "global {t}", "{t} = lambda h: h * 0.5"),
     ),
-    **_same("set_closure_cell", "set the closed-over variable to {v}", "change_{t}({v})"),
-    **_same("set_default_argument", "set the default argument to {v}", "{t}.__defaults__ = ({v},)"),
-    **_each(
+    **alike("set_closure_cell", "set the closed-over variable to {v}", "change_{t}({v})"),
+    **alike("set_default_argument", "set the default argument to {v}", "{t}.__defaults__ = ({v},)"),
+    **each(
         "replace_method",
         instance=(
             "replace the method {t} on the instance",
@@ -103,7 +83,7 @@ _TABLE: dict[str, dict[str, EventText]] = {
             "Model.{t}.__code__ = other_{t}.__code__",
         ),
     ),
-    **_each(
+    **each(
         "replace_object_method",
         instance=(
             "replace the method of {t} on the instance",
@@ -116,12 +96,12 @@ _TABLE: dict[str, dict[str, EventText]] = {
             "{t}.apply.__code__ = other_{t}.__code__",
         ),
     ),
-    **_each(
+    **each(
         "replace_submodule",
         tanh=("replace the sub-module {t}", "s.model.{t} = torch.nn.Tanh()"),
         identity=("replace the sub-module {t}", "s.model.{t} = torch.nn.Identity()"),
     ),
-    **_each(
+    **each(
         "change_parameter",
         mutate=(
             "change the parameter {p} in place",
@@ -135,28 +115,28 @@ _TABLE: dict[str, dict[str, EventText]] = {
         ),
         double=("convert the model to float64", "s.model.double()"),
     ),
-    **_same(
+    **alike(
         "optimizer_step", "take a step of SGD", "torch.optim.SGD(s.model.parameters(), 0.1).step()"
     ),
-    **_same(
+    **alike(
         "load_state",
         "load a halved state dict",
         "state = s.model.state_dict()",
         "s.model.load_state_dict({{name: value * 0.5 for name, value in state.items()}})",
     ),
-    **_same(
+    **alike(
         "freeze_parameter",
         "toggle requires_grad of {p}",
         "parameter = s.model.{p}",
         "parameter.requires_grad_(not parameter.requires_grad)",
     ),
-    **_same("tie_parameters", "tie two parameters", "s.model.{p} = s.model.{p2}"),
-    **_each(
+    **alike("tie_parameters", "tie two parameters", "s.model.{p} = s.model.{p2}"),
+    **each(
         "change_buffer",
         mutate=("change the buffer {p} in place", "s.model.{p}.add_(1)"),
         rebind=("rebind the buffer {p}", "s.model.{p} = s.model.{p} + 1"),
     ),
-    **_each(
+    **each(
         "add_forward_hook",
         root=(
             "register a forward hook on the model",
@@ -167,7 +147,7 @@ _TABLE: dict[str, dict[str, EventText]] = {
             "s.hooks.append(s.model.{t}.register_forward_hook(ten_times))",
         ),
     ),
-    **_each(
+    **each(
         "add_forward_pre_hook",
         root=(
             "register a forward pre-hook on the model",
@@ -178,74 +158,74 @@ _TABLE: dict[str, dict[str, EventText]] = {
             "s.hooks.append(s.model.{t}.register_forward_pre_hook(doubled))",
         ),
     ),
-    **_same("remove_hook", "remove the newest hook", "if s.hooks:", "    s.hooks.pop().remove()"),
-    **_same("submodule_mode", "put the sub-module {t} in {v} mode", "s.model.{t}.{v}()"),
-    **_each(
+    **alike("remove_hook", "remove the newest hook", "if s.hooks:", "    s.hooks.pop().remove()"),
+    **alike("submodule_mode", "put the sub-module {t} in {v} mode", "s.model.{t}.{v}()"),
+    **each(
         "advance_python_rng",
         seed=("seed the model's random.Random", "s.model.{t}.seed(5)"),
         draw=("draw from the model's random.Random", "s.model.{t}.random()"),
     ),
-    **_same(
+    **alike(
         "set_default_dtype", "set the default dtype to {v}", "torch.set_default_dtype(torch.{v})"
     ),
-    **_same(
+    **alike(
         "set_matmul_precision",
         "set the matmul precision to {v}",
         'torch.set_float32_matmul_precision("{v}")',
     ),
-    **_same(
+    **alike(
         "collect_garbage",
         "drop compiled objects and collect garbage",
         "s.made.clear()",
         "gc.collect()",
     ),
-    **_each(
+    **each(
         "drop_compiler_state",
         in_memory=("reset Dynamo, keeping caches on disk", "torch._dynamo.reset()"),
         all=("reset the compiler", "torch.compiler.reset()"),
     ),
-    **_same(
+    **alike(
         "set_autocast_dtype",
         "set the CPU autocast dtype to {v}",
         'torch.set_autocast_dtype("cpu", torch.{v})',
     ),
-    **_same("set_grad_enabled", "set grad mode to {v}", "torch.set_grad_enabled({v})"),
-    **_same(
+    **alike("set_grad_enabled", "set grad mode to {v}", "torch.set_grad_enabled({v})"),
+    **alike(
         "set_deterministic",
         "set deterministic algorithms to {v}",
         "torch.use_deterministic_algorithms({v})",
     ),
-    **_same("set_stance", "set the compiler's stance to {v}", 'torch.compiler.set_stance("{v}")'),
-    **_same(
+    **alike("set_stance", "set the compiler's stance to {v}", 'torch.compiler.set_stance("{v}")'),
+    **alike(
         "limit_recompiles",
         "set the recompile limit to {v}",
         "torch._dynamo.config.recompile_limit = {v}",
     ),
-    **_same(
+    **alike(
         "toggle_config",
         "toggle the compiler's {v}",
         "config = torch._dynamo.config",
         "config.{v} = not config.{v}",
     ),
-    **_each(
+    **each(
         "set_default_device",
         cpu=("set the default device to cpu", 'torch.set_default_device("cpu")'),
         **{"None": ("unset the default device", "torch.set_default_device(None)")},
     ),
-    **_same(
+    **alike(
         "add_backward_hook",
         "register a hook on the gradient of {p}",
         "if s.model.{p}.requires_grad:",
         "    s.hooks.append(s.model.{p}.register_hook(lambda grad: grad * 10))",
     ),
-    **_same(
+    **alike(
         "add_module_backward_hook",
         "register a backward hook on the model",
         "s.hooks.append(s.model.register_full_backward_hook(lambda module, given, out: None))",
     ),
-    **_same("clear_gradients", "clear the gradients", "s.model.zero_grad()"),
-    **_same("move_model", "convert the model to {v}", "s.model.to(torch.{v})"),
-    **_same(
+    **alike("clear_gradients", "clear the gradients", "s.model.zero_grad()"),
+    **alike("move_model", "convert the model to {v}", "s.model.to(torch.{v})"),
+    **alike(
         "delete_attribute",
         "delete the attribute {t} and set it anew",
         "del s.model.{t}",
@@ -253,11 +233,5 @@ _TABLE: dict[str, dict[str, EventText]] = {
     ),
 }
 
-EVENT_TEXT: Mapping[str, Mapping[str, EventText]] = _TABLE
-"""Every kind of event that torch has, by value; "*" stands for every value."""
-
-
-def event_text(kind: str, value: str) -> EventText:
-    """The text of an event's value."""
-    entries = EVENT_TEXT[kind]
-    return entries.get(value) or entries["*"]
+EVENT_TEXT = EventTable(_ENTRIES)
+"""The text of every kind of event that torch has."""

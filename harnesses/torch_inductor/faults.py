@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
-import time
 from collections.abc import Callable
 from typing import Any
 
-from harnesses.base import Fault
+from harnesses.base import Fault, allocate, segfault, sleep
 
 
 def _on_recompile(act: Callable[[], None]) -> Callable[[], None]:
@@ -31,23 +29,9 @@ def _on_recompile(act: Callable[[], None]) -> Callable[[], None]:
     return install
 
 
-def _segfault() -> None:
-    ctypes.string_at(0)
-
-
-def _sleep() -> None:
-    time.sleep(100_000)
-
-
-def _allocate() -> None:
-    kept = []
-    while True:
-        kept.append(bytearray(64 << 20))
-
-
 FAULTS = (
-    Fault("crash_on_recompile", _on_recompile(_segfault), "a recompilation segfaults", 2),
-    Fault("hang_on_recompile", _on_recompile(_sleep), "a recompilation never ends", 2),
-    Fault("memory_on_recompile", _on_recompile(_allocate), "a recompilation eats memory", 2),
+    Fault("crash_on_recompile", _on_recompile(segfault), "a recompilation segfaults", 2),
+    Fault("hang_on_recompile", _on_recompile(sleep), "a recompilation never ends", 2),
+    Fault("memory_on_recompile", _on_recompile(allocate), "a recompilation eats memory", 2),
 )
 """Faults of the torch_inductor target, beside any given as path.py:name."""

@@ -49,7 +49,7 @@ class ToyHarness(Harness):
 
     def repro(self, case: TestCase, exposing: int, title: str, seconds: int = 300) -> str:
         """A standalone program that shows the bug at step `exposing`."""
-        return repro(self.emit(case).text, exposing, title, seconds)
+        return repro(self.emit(case), exposing, title, seconds)
 
     def runtime(self) -> Runtime:
         """The executing side."""

@@ -10,19 +10,23 @@ from harnesses.base import Program
 from harnesses.emission import (
     CallPlan,
     ModelText,
+    apply_effects,
+    assembled,
     call_lines,
-    function,
     indent,
+    is_bad,
     lines,
     model_text,
+    steps_line,
 )
+from harnesses.event_text import carrier
 from harnesses.toy.dimensions import EFFECTS
-from harnesses.toy.events import happening
+from harnesses.toy.events import HAPPENINGS
 from harnesses.toy.templates import PARAMETERS, PRELUDE, TEMPLATES
 from rondo.models.graph import Graph
 from rondo.models.grow import grow
 from rondo.testcase import Call, Event, TestCase
-from rondo.vocabulary import SHARED_EVENTS, Vocabulary
+from rondo.vocabulary import Vocabulary
 
 _OPTION_TEXT = {
     "backend": {"interpret": '"interpret"', "fuse": '"fuse"'},
@@ -126,43 +130,29 @@ _IMPORTS = ("concurrent.futures", "copy", "enum", "gc")
 def emit(case: TestCase, vocabulary: Vocabulary) -> Program:
     """The program of a test case."""
     graph = grow(case.model)
-    written = [_step(graph, index, step) for index, step in enumerate(case.steps, start=1)]
-    calls = tuple(i for i, step in enumerate(case.steps) if isinstance(step, Call))
-    raising = frozenset(
-        i
-        for i, step in enumerate(case.steps)
-        if isinstance(step, Call) and step.get("bad_call", "no") != "no"
-    )
-    steps = [line for _, text in written for line in text]
+    steps = [
+        _call(graph, index, step) if isinstance(step, Call) else _event(graph, vocabulary, step)
+        for index, step in enumerate(case.steps, start=1)
+    ]
+    return assembled(case, steps, lambda found: _text(case, graph, vocabulary, found), is_bad)
+
+
+def _text(case: TestCase, graph: Graph, vocabulary: Vocabulary, functions: list[list[str]]) -> str:
+    steps = [line for text in functions for line in text]
     if not any("s.previous(" in line for line in steps):
         steps = [line for line in steps if line != _REMEMBER]
-    text = "\n".join(_module(case, graph, vocabulary, steps)) + "\n"
-    return Program(text, tuple(says for says, _ in written), calls, raising)
+    return "\n".join(_module(case, graph, vocabulary, steps)) + "\n"
 
 
-def _step(graph: Graph, number: int, step: Call | Event) -> tuple[str, list[str]]:
-    says, body = _call(graph, number, step) if isinstance(step, Call) else _event(graph, step)
-    return says, function(f"step_{number}", says, body)
-
-
-def _event(graph: Graph, event: Event) -> tuple[str, list[str]]:
-    text = happening(event.kind, event.value)
-    needs = _CARRIER[event.kind]
-    targets = graph.targets(needs) if needs else ()
-    fields = {"n": targets[event.target % len(targets)] if targets else "", "v": event.value}
-    return text.says.format(**fields), [line.format(**fields) for line in text.lines]
-
-
-_CARRIER = {event.name: event.needs for event in SHARED_EVENTS}
+def _event(graph: Graph, vocabulary: Vocabulary, event: Event) -> tuple[str, list[str]]:
+    stem, _ = carrier(graph, vocabulary, event)
+    return HAPPENINGS.filled(event, {"n": stem, "v": event.value})
 
 
 def _call(graph: Graph, number: int, call: Call) -> tuple[str, list[str]]:
     fields = {"seed": str(number), "dtype": "float32", "length": "4", "profile": "normal"}
     plan = CallPlan(graph, number, call.batch, fields, f='s.compiled("model", s.model)')
-    for deviation in call.deviations:
-        effect = EFFECTS[deviation.dimension, deviation.value]
-        effect.apply(plan)
-        plan.sentences.append(effect.says)
+    apply_effects(plan, call, EFFECTS)
     _arguments(plan)
     rows = "row" if call.batch == 1 else "rows"
     says = ", ".join([f"Call the model with {call.batch} {rows}", *plan.sentences])
@@ -239,7 +229,7 @@ def _module(
         *state,
         *lines("def reseed(k):\n    toy.manual_seed(k)"),
         *steps,
-        *_steps_tuple(len(case.steps)),
+        steps_line(len(case.steps)),
     ]
     text = "\n".join(body)
     found = [name for name in _IMPORTS if f"{name}." in text]
@@ -250,16 +240,6 @@ def _module(
     yield from ("from harnesses.toy import compiler as toy", "")
     placed = list(spaced(body, 2))
     yield from [*([""] if _defines(placed) else []), *placed]
-
-
-def _steps_tuple(count: int) -> list[str]:
-    names = [f"step_{i}" for i in range(1, count + 1)]
-    if not names:
-        return ["STEPS = ()"]
-    flat = f"STEPS = ({', '.join(names)}{',' if count == 1 else ''})"
-    if len(flat) <= 100:
-        return [flat]
-    return ["STEPS = (", *(f"    {name}," for name in names), ")"]
 
 
 def _class(graph: Graph, model: ModelText) -> list[str]:

@@ -5,6 +5,7 @@ Knows no framework: everything special goes through the harness's `Runtime`.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -86,7 +87,8 @@ def _play_step(
     before = time.perf_counter()
     with runtime.observe() as behaviour:
         try:
-            returned = step(state)
+            with contextlib.nullcontext() if state.live else runtime.uncompiled():
+                returned = step(state)
         except Exception as raised:  # what a step raises is an observation like any other
             error = tuple(kind.__name__ for kind in type(raised).__mro__[:-2])
             message = str(raised)[:MESSAGE_LENGTH]

@@ -1,29 +1,41 @@
-"""One warmed torch server for all tests of this folder; they are skipped without torch."""
+"""One warmed server a framework for all tests of this folder; skipped without the framework."""
 
 from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
-from harnesses.torch_inductor import HARNESS
+from harnesses import base
 from rondo.executor.client import ForkServer
-from rondo.oracle import Oracle
+from rondo.oracle import Limits, Oracle
+
+
+@contextmanager
+def judging(target: str, *faults: str, limits: Limits | None = None) -> Iterator[Oracle]:
+    """An oracle with a server of its own."""
+    harness = base.load(target)
+    if importlib.util.find_spec(harness.package) is None:
+        pytest.skip(f"{harness.package} is not installed")
+    server = ForkServer(target, faults)
+    server.start()
+    try:
+        yield Oracle(harness, server, limits)
+    finally:
+        server.close()
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[ForkServer]:
-    """A fork server of the torch target."""
-    if importlib.util.find_spec("torch") is None:
-        pytest.skip("torch is not installed")
-    running = ForkServer("torch_inductor")
-    running.start()
-    yield running
-    running.close()
-
-
-@pytest.fixture(scope="session")
-def oracle(server: ForkServer) -> Oracle:
+def oracle() -> Iterator[Oracle]:
     """The oracle of the torch target."""
-    return Oracle(HARNESS, server)
+    with judging("torch_inductor") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def jax_oracle() -> Iterator[Oracle]:
+    """The oracle of the JAX target."""
+    with judging("jax_xla") as running:
+        yield running

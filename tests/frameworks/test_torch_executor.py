@@ -7,31 +7,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 import pytest
 
 from harnesses.torch_inductor import HARNESS
-from rondo.executor.client import ForkServer
-from rondo.oracle import Limits, Oracle
+from rondo.oracle import Limits
 from tests.cases import call, case, through_bytes
+from tests.frameworks.conftest import judging
 
 ROOT = Path(__file__).resolve().parents[2]
 SHAPES_DIFFER = through_bytes(case("branch_batch", call(2), call(3)), HARNESS.vocabulary)
 SHAPES_ALIKE = through_bytes(case("branch_batch", call(2), call(2)), HARNESS.vocabulary)
-
-
-@contextmanager
-def faulty(fault: str, limits: Limits) -> Iterator[Oracle]:
-    server = ForkServer("torch_inductor", (fault,))
-    server.start()
-    try:
-        yield Oracle(HARNESS, server, limits)
-    finally:
-        server.close()
 
 
 @pytest.mark.framework
@@ -44,7 +32,8 @@ def faulty(fault: str, limits: Limits) -> Iterator[Oracle]:
     ],
 )
 def test_a_dying_child_is_a_stateful_verdict(fault: str, symptom: str) -> None:
-    with faulty(fault, Limits(seconds=8, megabytes=600)) as oracle:
+    limits = Limits(seconds=8, megabytes=600)
+    with judging("torch_inductor", fault, limits=limits) as oracle:
         verdict = oracle.judge(SHAPES_DIFFER)
         assert (verdict.kind, verdict.symptom) == ("stateful", symptom), verdict
         assert verdict.difference is not None and verdict.difference.step == 1

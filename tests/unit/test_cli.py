@@ -28,7 +28,7 @@ def rondo(monkeypatch, capsys, stub):
     """Run a command with the stub as target; gives exit code, output and errors."""
     known = base.load
     monkeypatch.setattr(
-        base, "load", lambda n: stub if n in ("stub", "torch_inductor") else known(n)
+        base, "load", lambda n, *_: stub if n in ("stub", "torch_inductor") else known(n)
     )
 
     def run(*arguments: object) -> tuple[int, str, str]:
@@ -100,7 +100,7 @@ def test_an_unknown_target_is_one_message(rondo, case_file: Path) -> None:
 def test_a_target_that_cannot_be_imported_is_one_message(
     rondo, monkeypatch, case_file: Path
 ) -> None:
-    def load(name: str) -> base.Harness:
+    def load(name: str, undocumented: bool) -> base.Harness:
         raise ImportError("No module named 'framework'")
 
     monkeypatch.setattr(base, "load", load)

@@ -1,0 +1,11 @@
+"""Fuzz the jax_xla target: give it corpus folders or a file; `--help` lists the flags."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from rondo.fuzzer import run
+
+if __name__ == "__main__":
+    run("jax_xla")

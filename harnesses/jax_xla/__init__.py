@@ -1,0 +1,44 @@
+"""jax.jit on the CPU, with its transforms, flags and caches.
+
+`emit` and the tables here import no JAX; `runtime` does, in the fork server.
+"""
+
+from __future__ import annotations
+
+from harnesses.base import Harness, Program, Runtime
+from harnesses.jax_xla.emit import emit
+from harnesses.jax_xla.vocabulary import LAYERS, VOCABULARY
+from rondo.testcase import TestCase
+
+
+class JaxXla(Harness):
+    """The driver's side of the jax.jit target."""
+
+    name = "jax_xla"
+    package = "jax"
+    modules = ("jax", "jaxlib")
+    vocabulary = VOCABULARY
+    layers = LAYERS
+    eager_shares_process = False
+
+    def emit(self, case: TestCase) -> Program:
+        return emit(case)
+
+    def repro(self, case: TestCase, exposing: int, title: str, seconds: int = 300) -> str:
+        from harnesses.jax_xla.repro import repro
+
+        return repro(emit(case), exposing, title, seconds)
+
+    def runtime(self) -> Runtime:
+        from harnesses.jax_xla.runtime import JaxRuntime
+
+        return JaxRuntime()
+
+    def documented(self, error: tuple[str, ...], message: str) -> str:
+        """Exceptions that JAX documents: see `limits.py`."""
+        from harnesses.jax_xla.limits import documented
+
+        return documented(error, message)
+
+
+HARNESS = JaxXla()

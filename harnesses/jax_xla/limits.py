@@ -1,0 +1,31 @@
+"""Exceptions of compiled calls that JAX documents, each with the page that says so."""
+
+from __future__ import annotations
+
+_DOCS = "https://docs.jax.dev/en/latest/"
+
+_DOCUMENTED = (
+    (
+        "RuntimeError",
+        "Array has been deleted",
+        "a donated array must not be used again: " + _DOCS + "buffer_donation.html",
+    ),
+    (
+        "ValueError",
+        "Array has been deleted",
+        "a donated array must not be used again: " + _DOCS + "buffer_donation.html",
+    ),
+    (
+        "FloatingPointError",
+        "",
+        "debug_nans checks what a compiled function returns: " + _DOCS + "debugging/flags.html",
+    ),
+)
+
+
+def documented(error: tuple[str, ...], message: str) -> str:
+    """The documentation that covers an exception, or the empty string."""
+    for name, part, page in _DOCUMENTED:
+        if name in error and part in message:
+            return page
+    return ""

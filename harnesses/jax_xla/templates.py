@@ -1,0 +1,452 @@
+"""The operators in JAX's words: one template a neutral operator.
+
+A model is a pure function: what it owns is in `params` (trained) and `state` (carried from call to
+call and returned), what configures it is a static argument. Where PyTorch has a Python branch on
+data, JAX has `cond`, `scan` and `while_loop`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from harnesses.emission import Template, template
+
+_ELEMENTWISE = {
+    "relu": "jax.nn.relu({h})",
+    "absolute": "jnp.abs({h})",
+    "negate": "-{h}",
+    "square": "{h} * {h}",
+    "add_one": "{h} + 1",
+    "double": "{h} * 2",
+    "clamp": "jnp.clip({h}, -1, 1)",
+    "cube_small": "jnp.clip({h}, -2, 2) ** 3",
+    "tanh": "jnp.tanh({h})",
+    "sigmoid": "jax.nn.sigmoid({h})",
+    "gelu": "jax.nn.gelu({h})",
+    "sine": "jnp.sin({h})",
+    "exponential": "jnp.exp(-jnp.abs({h}))",
+    "root": "jnp.sqrt(jnp.abs({h}) + 1)",
+    "reciprocal": "1 / (1 + {h} * {h})",
+    "normalised": "{h} / (1 + jnp.abs({h}))",
+    "softmax": "jax.nn.softmax({h}, -1)",
+    "log_softmax": "jax.nn.log_softmax({h}, -1)",
+    "cumulative_sum": "jnp.cumsum({h}, -1)",
+    "flip": "jnp.flip({h}, -1)",
+    "roll": "jnp.roll({h}, 1, -1)",
+    "where_positive": "jnp.where({h} > 0, {h}, -{h})",
+    "add_input": "{h} + {x}",
+    "add": "{h} + {h2}",
+    "masked_fill": "jnp.where({h} > 1, 0, {h})",
+    "concatenate": "jnp.concatenate([{h}, {h}], -1)",
+    "slice_half": "{h}[..., :{outside}]",
+    "sum_last": "{h}.sum(-1, keepdims=True)",
+    "maximum_last": "{h}.max(-1, keepdims=True)",
+    "mean_last": "{h}.mean(-1, keepdims=True)",
+    "swap_inner": "jnp.swapaxes({h}, -1, -2)",
+    "flatten": "jax.lax.collapse({h}, 1)",
+    "max_pool2d": (
+        'jax.lax.reduce_window({h}, -jnp.inf, jax.lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")'
+    ),
+    "last_of_sequence": "{h}[:, -1]",
+    "mean_of_sequence": "{h}.mean(1)",
+    "noise": "{h} + jax.random.uniform(key, {h}.shape)",
+    "python_random": "{h} + jax.random.gumbel(key, {h}.shape)",
+    "random_object": "{h} + jax.random.randint(key, (1,), 1, 1000)",
+    "make_ones": "{h} + jnp.ones(1)",
+    "size_arithmetic": "{h} * {h}.shape[0]",
+    "scale_scalar": "{h} * k",
+    "clamp_scalar": "jnp.minimum({h}, k)",
+    "add_scalar": "{h} + k",
+    "fill_scalar": "{h} + jnp.full((1,), k)",
+    "number_list": "{h} + sum(numbers)",
+    "apply_function": "fn({h})",
+    "branch_batch": "{h} * 2 if {h}.shape[0] > 4 else {h} + 1",
+    "branch_single": "{h} * 2 if {h}.shape[0] == 1 else {h} + 1",
+    "branch_dtype": "{h} * 2 if x.dtype == jnp.float32 else {h} + 1",
+    "branch_training": "{h} * 2 if training else {h} + 1",
+    "branch_grad": "{h} * 2 if jax.config.jax_enable_x64 else {h} + 1",
+    "branch_contiguous": "jax.lax.scan(lambda c, row: (c + 1, row * c), 1, {h})[1]",
+    "branch_requires_grad": "jax.checkpoint(lambda h: jnp.sin(h) * 2)({h})",
+    "branch_value": ("jax.lax.cond({h}.sum() > 0, lambda h: h * 2, lambda h: h - 1, {h})"),
+    "branch_scalar": "{h} * 2 if k > 2 else {h} - 1",
+    "add_tensor": "{h} + {other}",
+    "graph_break": "jax.jit(lambda h: h + 1)({h})",
+    "try_except": "jax.lax.fori_loop(0, 3, lambda i, h: h + i, {h})",
+    "without_grad": "jax.lax.stop_gradient({h}) * 2",
+}
+
+_PARAMETERS = {
+    "linear": (
+        '{{"w": normal(rng, ({inside}, {outside})), "b": jnp.zeros({outside})}}',
+        '{h} @ params["{n}"]["w"] + params["{n}"]["b"]',
+    ),
+    "matmul_weight": ('{{"w": normal(rng, ({inside}, {outside}))}}', '{h} @ params["{n}"]["w"]'),
+    "scale_weight": ('{{"w": normal(rng, ({features},))}}', '{h} * params["{n}"]["w"]'),
+    "layer_norm": (
+        '{{"w": jnp.ones({features}), "b": jnp.zeros({features})}}',
+        'standardised({h}) * params["{n}"]["w"] + params["{n}"]["b"]',
+    ),
+    "conv2d": (
+        '{{"w": normal(rng, ({outside}, {inside}, 3, 3)), "b": jnp.zeros(({outside}, 1, 1))}}',
+        'convolved(params["{n}"], {h})',
+    ),
+    "embedding": ('{{"w": normal(rng, ({rows}, {outside}))}}', 'params["{n}"]["w"][{h}]'),
+    "lstm": (
+        '{{"w": normal(rng, ({inside} + {outside}, 4 * {outside}))}}',
+        'lstm(params["{n}"]["w"], {h})',
+    ),
+    "self_attention": (
+        '{{"w": normal(rng, ({features}, 3 * {features}))}}',
+        'attention(params["{n}"]["w"], {h}, {heads})',
+    ),
+}
+
+_STATE = {
+    "read_dict": (
+        '{{"a": 1.5, "b": 2.0}}',
+        '{y} = {h} * state["{n}"]["a"] + len(state["{n}"])',
+    ),
+    "read_tensor": ("jnp.ones(1)", '{y} = {h} + state["{n}"]'),
+    "read_buffer": ("jnp.ones(1)", '{y} = {h} + state["{n}"]'),
+    "count_calls": ("0", 'state["{n}"] = state["{n}"] + 1\n{y} = {h} + state["{n}"]'),
+    "count_buffer": (
+        "jnp.zeros(1)",
+        'state["{n}"] = state["{n}"] + 1\n{y} = {h} + state["{n}"]',
+    ),
+    "running_mean": (
+        "jnp.zeros(1)",
+        'state["{n}"] = state["{n}"] * 0.9 + {h}.mean() * 0.1\n{y} = {h} - state["{n}"]',
+    ),
+    "write_buffer": ("jnp.zeros(1)", 'state["{n}"] = {h}.sum()\n{y} = {h} * 2'),
+    "keep_history": (
+        "()",
+        'state["{n}"] = (*state["{n}"], {h}.shape[0])\n{y} = {h} + len(state["{n}"])',
+    ),
+    "keep_tensors": (
+        "()",
+        'state["{n}"] = (*state["{n}"], {h}.mean())\n{y} = {h} + sum(state["{n}"])',
+    ),
+}
+
+_STATIC = {
+    "read_float": ("1.5", "{h} * {n}"),
+    "read_int": ("2", "{h} + {n}"),
+    "read_bool": ("False", "{h} * 7 if {n} else {h}"),
+    "read_list": ("(1.5, 2.0)", "{h} * sum({n}) * len({n})"),
+    "call_submodule": ("jax.nn.relu", "{n}({h})"),
+    "literal_tensor": ("1.5", "{h} + jnp.array([{n}, 1.0]).sum()"),
+}
+
+_STATEMENTS = {
+    "mutate_input": "x = jnp.asarray(x) * 2\n{y} = {h} + {x}",
+    "write_input_row": "x = jnp.asarray(x).at[:1].set(0)\n{y} = {h} + {x}",
+    "mutate_then_add": "y = jnp.asarray(y) + 1\n{y} = {h} + {other}",
+    "inner_autocast": (
+        'with jax.default_matmul_precision("bfloat16"):\n'
+        "    {y} = {h} @ jnp.eye({features}, dtype={h}.dtype)"
+    ),
+    "typed_scalar": (
+        "if isinstance(k, bool):\n"
+        "    {y} = {h} * 2\n"
+        "else:\n"
+        "    {y} = {h} + 1 if isinstance(k, int) else {h} - k"
+    ),
+    "sum_items": "{y} = {h} * len(items)\nfor item in items:\n    {y} = {y} + item.mean()",
+    "add_optional": "{y} = {h} * 2 if bias is None else {h} + bias.mean()",
+}
+
+_RETURNS = {
+    "return_input": "({y}, x)",
+    "return_view": "({y}, {y}[:1])",
+    "return_twice": "({y}, {y})",
+    "return_dict": '{{"second": {y} * 2, "first": {y}}}',
+    "return_tuple": "({y}, ({y} + 1, None))",
+    "return_size": "({y}, jnp.asarray({y}.shape[0]))",
+}
+
+
+def _batch_norm(axes: str, size: str, wide: str) -> Template:
+    """Batch statistics over `axes` in training, which move the running ones; a value a channel
+    takes shape `wide` to broadcast with the input."""
+    text = f"""
+if training:
+    mean, var = {{h}}.mean({axes}), {{h}}.var({axes})
+    state["{{n}}"] = running(state["{{n}}"], mean, var)
+else:
+    mean, var = state["{{n}}"]["mean"], state["{{n}}"]["var"]
+{{y}} = normed({{h}}, mean, var, params["{{n}}"]["w"], {wide})
+"""
+    init = (
+        f'params["{{n}}"] = {{{{"w": jnp.ones({size})}}}}\n'
+        f'state["{{n}}"] = {{{{"mean": jnp.zeros({size}), "var": jnp.ones({size})}}}}'
+    )
+    return template(text, init)
+
+
+_SPECIAL = {
+    "batch_norm": _batch_norm("0", "{features}", "(-1,)"),
+    "batch_norm2d": _batch_norm("(0, 2, 3)", "{outside}", "(-1, 1, 1)"),
+    "dropout": template(
+        "if training:\n"
+        "    kept = jax.random.bernoulli(key, 0.5, {h}.shape)\n"
+        "    {y} = jnp.where(kept, {h} * 2, 0)\n"
+        "else:\n"
+        "    {y} = {h}"
+    ),
+    "read_enum": template(
+        "{y} = {h} * 2 if {n} is {N}.A else {h} - 1",
+        "{N}.A",
+        module="""
+            class {N}(enum.Enum):
+                A = 1
+                B = 2
+        """,
+    ),
+    "read_object": template(
+        "{y} = {h} * {n}.gain",
+        "{N}(1.5)",
+        module="""
+            @dataclasses.dataclass(frozen=True)
+            class {N}:
+                gain: float
+        """,
+    ),
+    "read_property": template(
+        '{y} = {h} * state["{n}"].twice',
+        'state["{n}"] = {N}(0.75)',
+        module="""
+            @jax.tree_util.register_pytree_node_class
+            class {N}:
+                def __init__(self, value):
+                    self.value = value
+
+                @property
+                def twice(self):
+                    return self.value * 2
+
+                def tree_flatten(self):
+                    return (self.value,), None
+
+                @classmethod
+                def tree_unflatten(cls, aux, children):
+                    return cls(*children)
+        """,
+    ),
+    "read_class": template(
+        "{y} = {h} * {n}.rate",
+        module="""
+            class {n}:
+                rate = 1.5
+        """,
+    ),
+    "read_global": template("{y} = {h} * {n}", module="{n} = 1.5"),
+    "call_global": template(
+        "{y} = {n}({h})",
+        module="""
+            @jax.jit
+            def {n}(h):
+                return h + 1
+        """,
+    ),
+    "call_closure": template("{y} = {h} * rate"),
+    "call_default": template(
+        "{y} = {n}({h})",
+        module="""
+            @jax.custom_jvp
+            def {n}(h):
+                return h * 1.5
+
+
+            @{n}.defjvp
+            def {n}_jvp(primals, tangents):
+                return {n}(primals[0]), tangents[0] * 3
+        """,
+    ),
+    "call_method": template(
+        "{y} = {n}({h})",
+        module="""
+            @jax.custom_vjp
+            def {n}(h):
+                return h * 1.5
+
+
+            def {n}_forward(h):
+                return {n}(h), None
+
+
+            def {n}_backward(_, out):
+                return (out * 3,)
+
+
+            {n}.defvjp({n}_forward, {n}_backward)
+        """,
+    ),
+    "call_object": template(
+        '{y} = {h} + state["{n}"].shift - state["{n}"].step',
+        'state["{n}"] = {n}(1.5, 0.5)',
+        module="""
+            class {n}(typing.NamedTuple):
+                step: float
+                shift: float
+        """,
+    ),
+}
+
+STATIC = frozenset({*_STATIC, "read_enum", "read_object"})
+"""Operators that read a static argument; the `init` of their template is its first value."""
+
+STATIC_SCALAR = frozenset({"branch_scalar", "typed_scalar"})
+"""Operators for which the scalar argument must be static."""
+
+RANDOM = frozenset({"dropout", "noise", "python_random", "random_object"})
+"""Operators that need a random key."""
+
+MODAL = frozenset({"dropout", "batch_norm", "batch_norm2d", "branch_training"})
+"""Operators that depend on the static flag `training`."""
+
+TEMPLATES: Mapping[str, Template] = {
+    **{op: template(f"{{y}} = {text}") for op, text in _ELEMENTWISE.items()},
+    **{
+        op: template(f"{{y}} = {forward}", f'params["{{n}}"] = {made}')
+        for op, (made, forward) in _PARAMETERS.items()
+    },
+    **{op: template(text, f'state["{{n}}"] = {made}') for op, (made, text) in _STATE.items()},
+    **{op: template(f"{{y}} = {text}", made) for op, (made, text) in _STATIC.items()},
+    **{op: template(text) for op, text in _STATEMENTS.items()},
+    **{op: template("{y} = {h}", returns=text) for op, text in _RETURNS.items()},
+    **_SPECIAL,
+}
+"""Every neutral operator and architecture node as JAX text."""
+
+HELPERS = {
+    "normal": """
+def normal(rng, shape):
+    return jnp.asarray(rng.standard_normal(shape) * 0.5, "float32")
+""",
+    "array": """
+def array(shape, seed, dtype="float32"):
+    return jnp.asarray(np.random.default_rng(seed).standard_normal(shape), dtype)
+""",
+    "numpy_array": """
+def numpy_array(shape, seed, dtype="float32"):
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+""",
+    "integers": """
+def integers(shape, seed):
+    return jnp.asarray(np.random.default_rng(seed).integers(0, 8, shape), "int32")
+""",
+    "numpy_integers": """
+def numpy_integers(shape, seed):
+    return np.random.default_rng(seed).integers(0, 8, shape).astype("int32")
+""",
+    "standardised": """
+def standardised(h):
+    return (h - h.mean(-1, keepdims=True)) / jnp.sqrt(h.var(-1, keepdims=True) + 1e-5)
+""",
+    "convolved": """
+def convolved(p, h):
+    return jax.lax.conv_general_dilated(h.astype(p["w"].dtype), p["w"], (1, 1), "SAME") + p["b"]
+""",
+    "running": """
+def running(old, mean, var):
+    return {"mean": old["mean"] * 0.9 + mean * 0.1, "var": old["var"] * 0.9 + var * 0.1}
+""",
+    "normed": """
+def normed(h, mean, var, w, shape):
+    return (h - mean.reshape(shape)) / jnp.sqrt(var.reshape(shape) + 1e-5) * w.reshape(shape)
+""",
+    "with_entry": """
+def with_entry(tree, name, change):
+    return {**tree, name: jax.tree.map(change, tree[name])}
+""",
+    "lstm": """
+def lstm(w, h):
+    def cell(carry, row):
+        out, kept = carry
+        i, f, g, o = jnp.split(jnp.concatenate([row, out], -1) @ w, 4, -1)
+        kept = jax.nn.sigmoid(f) * kept + jax.nn.sigmoid(i) * jnp.tanh(g)
+        out = jax.nn.sigmoid(o) * jnp.tanh(kept)
+        return (out, kept), out
+
+    zeros = jnp.zeros((h.shape[0], w.shape[1] // 4), jnp.result_type(h, w))
+    return jnp.swapaxes(jax.lax.scan(cell, (zeros, zeros), jnp.swapaxes(h, 0, 1))[1], 0, 1)
+""",
+    "attention": """
+def attention(w, h, heads):
+    parts = jnp.split(h @ w, 3, -1)
+    q, k, v = (p.reshape(*p.shape[:2], heads, p.shape[2] // heads) for p in parts)
+    scores = jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", q, k), -1)
+    return jnp.einsum("bhqk,bkhd->bqhd", scores, v).reshape(h.shape)
+""",
+    "total": """
+def total(tree):
+    leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(tree)]
+    floats = [leaf for leaf in leaves if jnp.issubdtype(leaf.dtype, jnp.floating)]
+    return sum(leaf.astype("float32").sum() for leaf in floats) + jnp.float32(0)
+""",
+    "first": """
+def first(tree):
+    return total(jax.tree.leaves(tree)[0])
+""",
+    "gradient": """
+def gradient(f):
+    return jax.jit(jax.grad(lambda x: total(f(x))))
+""",
+    "remat": """
+def remat(f):
+    return jax.jit(jax.checkpoint(f))
+""",
+    "mapped": """
+def mapped(f):
+    return jax.jit(jax.vmap(f))
+""",
+    "tangent": """
+def tangent(f, *given):
+    return jax.jvp(f, given, jax.tree.map(jnp.ones_like, given))
+""",
+    "pulled_back": """
+def pulled_back(f, x):
+    pull = jax.vjp(f, x)[1]
+    return pull(jnp.float32(1)), pull(jnp.float32(2))
+""",
+    "twice": """
+def twice(f, x):
+    return f(x), f(x + 1)
+""",
+    "ahead": """
+def ahead(f, *args, **named):
+    compiled = f.lower(*args, **named).compile()
+    return compiled(*args, **{name: v for name, v in named.items() if name not in STATIC})
+""",
+    "in_thread": """
+def in_thread(call):
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        return pool.submit(call).result()
+""",
+    "sharded": """
+def sharded(x):
+    mesh = jax.sharding.Mesh(np.array(jax.devices()), ("rows",))
+    spec = ("rows",) if x.shape[0] % 2 == 0 else ()
+    return jax.device_put(x, jax.NamedSharding(mesh, jax.P(*spec)))
+""",
+    "make_fn": """
+def make_fn(rate):
+    def fn(h):
+        return h * rate
+
+    return fn
+""",
+    "Holder": """
+class Holder:
+    def __init__(self, function):
+        self.function = function
+
+    def call(self, *args, **config):
+        return self.function(*args, **config)
+""",
+    "same_code": """
+def same_code(f):
+    return types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+""",
+}
+"""Helper functions by name; a program holds those that it uses."""
