@@ -37,7 +37,8 @@ from rondo.triage import Triage, Triaged
 TRACED_NEW = 3
 TRACED_SHARE = 64
 """One in so many runs is traced: of those that show a new signature, and of the others. A traced
-run costs two to three plain ones, and signatures come in families that run the same lines."""
+run costs two to three plain ones, and signatures come in families that run the same lines. A run
+that takes seconds is traced as much less often, so that tracing keeps to its share of the time."""
 CROSSED_SHARE = 0.2
 STEERED_SHARE = 0.8
 """How often a mutant is freed of the causes of known findings: what is known teaches little, but
@@ -150,8 +151,8 @@ class Fuzzer:
             new = self.feedback.behaviour(features(case, verdict))
         if not self.options.coverage or verdict.kind == "invalid":
             return 0.0
-        draw = zlib.crc32(encoded)
-        if draw % (TRACED_NEW if new else TRACED_SHARE) and not self._merges:
+        interval = (TRACED_NEW if new else TRACED_SHARE) * max(1, round(verdict.seconds))
+        if zlib.crc32(encoded) % interval and not self._merges:
             return 0.0
         before = time.monotonic()
         self.feedback.compiler_lines(self.oracle.trace(case))

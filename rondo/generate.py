@@ -94,8 +94,14 @@ class Draw:
         """A batch size, the plain one half of the time."""
         return BATCHES[0] if self._rng.random() < 0.5 else self._rng.choice(BATCHES)
 
-    def deviation(self) -> Deviation:
-        """One deviation that the model carries."""
+    def deviating(self, step: Call) -> Call:
+        """The call with one deviation that the model carries, or another batch where there is no
+        dimension."""
+        if not self._dimensions:
+            return Call(self._rng.choice(BATCHES), step.deviations)
+        return with_deviation(step, self._deviation(), self._codec)
+
+    def _deviation(self) -> Deviation:
         name = _weighted(self._rng, self._dimensions)
         options = self._codec.vocabulary.dimension[name].deviations(self._traits)
         return Deviation(name, self._rng.choice(options))
@@ -113,16 +119,18 @@ class Draw:
         """A call, plain or with one or two deviations."""
         step = Call(self.batch())
         for _ in range(self._rng.choice((0, 0, 0, 1, 1, 2))):
-            step = with_deviation(step, self.deviation(), self._codec)
+            step = self.deviating(step)
         return step
 
-    def event(self) -> Event:
-        """An event that the model carries."""
+    def events(self) -> list[Event]:
+        """One event that the model carries; none where there is no kind of event for it."""
+        if not self._events:
+            return []
         name = _weighted(self._rng, self._events)
         kind = self._codec.vocabulary.event[name]
         targets = len(self._graph.targets(kind.needs)) or 1
         value = self._rng.choice(self._own(kind) or kind.options(self._traits))
-        return Event(name, self._rng.randrange(targets), value)
+        return [Event(name, self._rng.randrange(targets), value)]
 
     def walk(self, step: Call) -> list[Call]:
         """The call at three values of its batch or of one dimension: promotion to a dynamic value
@@ -142,7 +150,7 @@ class Draw:
         if choice < 0.4 and step.deviations:
             dropped = self._rng.choice(step.deviations)
             return Call(step.batch, tuple(d for d in step.deviations if d != dropped))
-        return with_deviation(step, self.deviation(), self._codec)
+        return self.deviating(step)
 
 
 _EVENT_SHARE, _WALK_SHARE, _CONTEXT_SHARE, _REVERSED_SHARE = 0.5, 0.15, 0.3, 0.4
@@ -164,10 +172,10 @@ def random_steps(rng: random.Random, codec: Codec, model: Model) -> tuple[Step, 
     base = draw.base()
     # What compiles first decides what is there to be reused wrongly: not always the plainer call.
     steps: list[Step] = [draw.changed(base), base] if rng.random() < _REVERSED_SHARE else [base]
-    for _ in range(rng.choice((1, 2, 3, 3, 4, 5))):
+    for _ in range(rng.choice((2, 3, 4, 5, 6))):
         choice = rng.random()
         if choice < _EVENT_SHARE:
-            steps += [draw.event(), _again(rng, draw, base)]
+            steps += [*draw.events(), _again(rng, draw, base)]
         elif choice < _EVENT_SHARE + _WALK_SHARE:
             steps += draw.walk(base)
         else:
@@ -181,9 +189,9 @@ def _again(rng: random.Random, draw: Draw, base: Call) -> Call:
     return base if rng.random() < 0.8 else draw.changed(base)
 
 
-LONGEST, COSTLY_LONGEST = 14, 5
+LONGEST, COSTLY_LONGEST = 14, 4
 """Sequences are cut to this many steps, shorter where each compile costs seconds."""
-MOST_COSTLY_OPERATORS, MOST_COSTLY_NODES = 3, 7
+MOST_COSTLY_OPERATORS, MOST_COSTLY_NODES = 2, 7
 
 
 def random_case(rng: random.Random, codec: Codec) -> TestCase:

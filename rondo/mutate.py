@@ -38,7 +38,7 @@ def insert_call(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
 
 def insert_event(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
     """Insert a random event."""
-    return _insert(rng, case, [Draw(rng, codec, case.model).event()])
+    return _insert(rng, case, [*Draw(rng, codec, case.model).events()])
 
 
 def delete_step(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
@@ -85,8 +85,8 @@ def set_up_and_trigger(rng: random.Random, codec: Codec, case: TestCase) -> Test
     calls = _calls(case)
     if not calls:
         return case
-    event = Draw(rng, codec, case.model).event()
-    return case.with_steps((*case.steps, event, case.steps[rng.choice(calls)]))
+    events = Draw(rng, codec, case.model).events()
+    return case.with_steps((*case.steps, *events, case.steps[rng.choice(calls)]))
 
 
 def toggle_and_restore(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
@@ -95,11 +95,11 @@ def toggle_and_restore(rng: random.Random, codec: Codec, case: TestCase) -> Test
     if not calls:
         return case
     base = case.steps[rng.choice(calls)]
-    first = Draw(rng, codec, case.model).event()
-    traits = _traits(case.model)
-    options = codec.vocabulary.event[first.kind].options(traits)
-    second = Event(first.kind, first.target, rng.choice(options))
-    return case.with_steps((*case.steps, first, base, second, base))
+    added: list[Step] = []
+    for first in Draw(rng, codec, case.model).events():
+        options = codec.vocabulary.event[first.kind].options(_traits(case.model))
+        added += [first, base, Event(first.kind, first.target, rng.choice(options)), base]
+    return case.with_steps((*case.steps, *added))
 
 
 def _traits(model: Model) -> frozenset[str]:
@@ -133,10 +133,12 @@ def plain_call(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
 
 def common_deviation(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
     """Give every call the same deviation: the context of the whole sequence."""
-    deviation = Draw(rng, codec, case.model).deviation()
-    return case.with_steps(
-        tuple(with_deviation(s, deviation, codec) if isinstance(s, Call) else s for s in case.steps)
-    )
+    steps = case.steps
+    for deviation in Draw(rng, codec, case.model).deviating(Call()).deviations:
+        steps = tuple(
+            with_deviation(s, deviation, codec) if isinstance(s, Call) else s for s in steps
+        )
+    return case.with_steps(steps)
 
 
 def walk(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
