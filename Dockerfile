@@ -17,6 +17,6 @@ WORKDIR /home/rondo/rondo
 ENV PIP_NO_CACHE_DIR=1 PYTHONUNBUFFERED=1
 
 COPY --chown=rondo:rondo . .
-RUN make .venv/core.stamp .venv/torch.stamp .venv/test.stamp && mkdir -p findings
+RUN make .venv/core.stamp .venv/torch.stamp .venv/jax.stamp .venv/test.stamp && mkdir -p findings
 
 CMD ["make", "fuzz"]

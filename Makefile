@@ -1,4 +1,4 @@
-# make fuzz    find bugs: TARGET=torch_inductor TIME=600 (seconds) ARGS="further flags"
+# make fuzz    find bugs: TARGET=torch_inductor (or jax_xla, toy) TIME=600 (seconds) ARGS="further flags"
 # make test    every check: PYTEST_ARGS="further flags"
 # make lint    style and types alone
 # make doctor  what is installed and what can run

@@ -3,10 +3,12 @@
     python tools/case_costs.py torch_inductor --cases 200
     python tools/case_costs.py torch_inductor --cases 1000 --source bytes --eager-only
     python tools/case_costs.py torch_inductor --cases 500 --layer eager --output alarms/
+    python tools/case_costs.py jax_xla --cases 200 --source corpus --corpus corpus/
 
 `--source random` draws the cases that a campaign starts from, `--source bytes` decodes random
-bytes. The overhead is the share of the wall time that is not spent in steps of programs: everything
-but the framework's compiling and running.
+bytes, `--source corpus` takes files of a corpus: the same ones for every target. The overhead is
+the share of the wall time that is not spent in steps of programs: everything but the framework's
+compiling and running.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import random
 import sys
 import time
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -25,24 +28,33 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from harnesses import base  # noqa: E402
-from rondo.codec import Codec, digest  # noqa: E402
+from rondo.codec import Codec, digest, read_case_bytes  # noqa: E402
 from rondo.executor.client import ForkServer  # noqa: E402
 from rondo.executor.protocol import EAGER, Job  # noqa: E402
 from rondo.generate import random_case  # noqa: E402
 from rondo.oracle import Oracle, Verdict  # noqa: E402
+from rondo.signature import signatures  # noqa: E402
 from rondo.tell import told  # noqa: E402
 from rondo.testcase import TestCase  # noqa: E402
 
 
-def cases(codec: Codec, source: str, count: int, seed: int, layer: str) -> list[TestCase]:
-    """The cases to look at: drawn, or decoded from random bytes; on one layer if it is named."""
+def cases(
+    codec: Codec, source: str, count: int, seed: int, layer: str, corpus: Path | None
+) -> list[TestCase]:
+    """The cases to look at: drawn, or decoded from random bytes or files; on one layer if it is
+    named."""
     draw = random.Random(seed)
+    files = sorted(corpus.iterdir()) if corpus is not None else []
+    makers: dict[str, Callable[[], TestCase]] = {
+        "bytes": lambda: codec.decode(draw.randbytes(draw.randrange(8, 140))),
+        "random": lambda: random_case(draw, codec),
+        "corpus": lambda: codec.decode(read_case_bytes(files.pop(draw.randrange(len(files))))),
+    }
+    if source not in makers or (source == "corpus" and len(files) < count):
+        raise typer.BadParameter("--source is random, bytes or corpus, with enough files in it")
     found = []
     for _ in range(count):
-        if source == "bytes":
-            given = codec.decode(draw.randbytes(draw.randrange(8, 140)))
-        else:
-            given = random_case(draw, codec)
+        given = makers[source]()
         if layer:
             setting = codec.vocabulary.settings[0]
             others = tuple(pair for pair in given.settings if pair[0] != setting.name)
@@ -64,24 +76,37 @@ def valid_share(harness: base.Harness, server: ForkServer, given: list[TestCase]
     return valid / len(given)
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Verdict counts, distinct signatures, wall seconds, and the seconds spent in steps of
+    programs."""
+
+    kinds: Counter[str]
+    signatures: int
+    wall: float
+    inside: float
+
+
 def judge_all(
     harness: base.Harness, server: ForkServer, given: list[TestCase], output: Path | None
-) -> tuple[Counter[str], float, float]:
-    """Verdict counts, wall seconds, and the seconds spent in steps of programs."""
+) -> Judged:
+    """Judge every case."""
     oracle, codec = Oracle(harness, server), Codec(harness.vocabulary)
     kinds: Counter[str] = Counter()
+    seen: set[str] = set()
     inside = 0.0
     before = time.monotonic()
     for case in given:
         verdict = oracle.judge(case)
         kinds[f"{verdict.kind} {verdict.symptom}".strip()] += 1
+        seen.update(signatures(verdict))
         if verdict.runs == 1:
             inside += sum(seconds for _, seconds in verdict.arm_seconds)
         else:
             before += verdict.seconds
         if output is not None and verdict.kind not in ("pass", "invalid"):
             _keep(harness, codec, case, verdict, output)
-    return kinds, time.monotonic() - before, inside
+    return Judged(kinds, len(seen), time.monotonic() - before, inside)
 
 
 def _keep(
@@ -99,6 +124,7 @@ def main(
     target: str,
     count: Annotated[int, typer.Option("--cases")] = 200,
     source: str = "random",
+    corpus: Annotated[Path | None, typer.Option(help="folder for --source corpus")] = None,
     seed: int = 1,
     layer: Annotated[str, typer.Option(help="run all cases on this layer")] = "",
     eager_only: Annotated[bool, typer.Option(help="only ask whether cases are valid")] = False,
@@ -106,7 +132,7 @@ def main(
 ) -> None:
     """Judge many cases and print what they cost."""
     harness = base.load(target)
-    given = cases(Codec(harness.vocabulary), source, count, seed, layer)
+    given = cases(Codec(harness.vocabulary), source, count, seed, layer, corpus)
     server = ForkServer(target)
     server.start()
     print(f"server ready after {server.start_seconds:.1f} s")
@@ -114,12 +140,15 @@ def main(
         if eager_only:
             print(f"valid {valid_share(harness, server, given):.1%} of {count}")
             return
-        kinds, wall, inside = judge_all(harness, server, given, output)
+        judged = judge_all(harness, server, given, output)
     finally:
         server.close()
-    for kind, seen in kinds.most_common():
+    for kind, seen in judged.kinds.most_common():
         print(f"{seen:6} {kind}")
-    print(f"{count / wall:.2f} cases/s; {1 - inside / wall:.1%} of the time is not the framework's")
+    valid = 1 - judged.kinds["invalid"] / count
+    print(f"valid {valid:.1%}; {judged.signatures} distinct signatures")
+    own = 1 - judged.inside / judged.wall
+    print(f"{count / judged.wall:.2f} cases/s; {own:.1%} of the time is not the framework's")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The executing side for jax.jit: with `behaviour` and `store` the only modules that import JAX."""
+"""The executing side for jax.jit: with `behaviour` and `speed` the only modules that import JAX."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import numpy as np
 from harnesses.base import Fault, Runtime, kernel_store, state_folder
 from harnesses.jax_xla.behaviour import listen, observed
 from harnesses.jax_xla.faults import FAULTS
-from harnesses.jax_xla.store import keep_executables
+from harnesses.jax_xla.speed import keep_context, keep_executables
 from rondo.executor.protocol import Observation
 
 
@@ -38,6 +38,7 @@ class JaxRuntime(Runtime):
         tempfile.tempdir = str(self._state)
         jax.config.update("jax_num_cpu_devices", 2)
         keep_executables(kernel_store("jax", jax.__version__))
+        keep_context()
         listen()
         warnings.filterwarnings("ignore")
         self._plain = dict(jax.config.values)

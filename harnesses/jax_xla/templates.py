@@ -420,8 +420,14 @@ def ahead(f, *args, **named):
 """,
     "in_thread": """
 def in_thread(call):
+    plain = jax.config.jax_disable_jit  # a thread of its own does not inherit this
+
+    def run():
+        with jax.disable_jit(plain):
+            return call()
+
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        return pool.submit(call).result()
+        return pool.submit(run).result()
 """,
     "sharded": """
 def sharded(x):

@@ -1,8 +1,9 @@
-"""Compiled executables on disk, shared by all children and campaigns: an executable is addressed
-by its whole program, its options and its devices, so sharing it is safe and saves XLA's time.
+"""What makes JAX cheap to run in many children, below all that a test case may reach.
 
-It lies below JAX's own caches (of traces, of lowerings, of executables, on disk), all of which are
-compiler state that a test case may reach.
+Compiled executables are kept on disk for all children and campaigns: each is addressed by its whole
+program, its options and its devices, so sharing it is safe and saves XLA's time. And one MLIR
+context serves a whole child: making one takes 12 ms, half of what lowering one operation takes.
+JAX's own caches (of traces, of lowerings, of executables, on disk) lie above both.
 """
 
 from __future__ import annotations
@@ -15,8 +16,28 @@ from typing import Any
 
 import jaxlib
 from jax._src import cache_key, compiler
+from jax._src.interpreters import mlir
 
 from rondo.errors import SetupError
+
+
+def keep_context() -> None:
+    """Make one MLIR context a process instead of one a lowering.
+
+    Making the first loads the dialects, which children then need not.
+    """
+    make = mlir.make_ir_context
+    kept: dict[int, Any] = {}
+
+    def context() -> Any:
+        pid = os.getpid()
+        if pid not in kept:
+            kept.clear()
+            kept[pid] = make()
+        return kept[pid]
+
+    make()
+    mlir.make_ir_context = context
 
 
 def keep_executables(folder: Path) -> None:
