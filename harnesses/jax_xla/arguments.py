@@ -8,20 +8,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from harnesses.arguments import (
+    NAMES,
+    VISIBLE,
+    Builder,
+    bracketed,
+    given_lines,
+    shape_text,
+    sizes,
+)
 from harnesses.emission import CallPlan
 from harnesses.jax_xla.templates import MODAL, RANDOM, STATIC, STATIC_SCALAR
 from rondo.models.graph import Graph, Node
 from rondo.testcase import Call, TestCase
-
-NAMES = {
-    "tensor": "y",
-    "scalar": "k",
-    "list": "items",
-    "numbers": "numbers",
-    "optional": "bias",
-    "function": "fn",
-}
-"""Argument -> its name."""
 
 _FROM_NUMPY = ("numpy", "changed", "device_put")
 _VIEWS = {
@@ -96,31 +95,17 @@ def form(case: TestCase, graph: Graph) -> Form:
     return Form(graph, asked or branches)
 
 
-def sizes(plan: CallPlan, batch: int) -> list[int]:
-    """The input's shape at a batch size, with the plan's sequence length."""
-    known = {"B": batch, "T": int(plan.fields.get("length", "4"))}
-    return [known[s] if isinstance(s, str) else s for s in plan.graph.input_shape]
-
-
-def _shape(entries: list[int]) -> str:
-    return f"({', '.join(map(str, entries))}{',' if len(entries) == 1 else ''})"
-
-
 def _fresh(plan: CallPlan, entries: list[int], seed: str, numpy: bool = False) -> str:
     """An expression for new values of a shape."""
     dtype = plan.fields.get("dtype", "")
     differentiated = "lambda x" in plan.wrap or "closure" in plan.fields
     kind = "numpy_" if numpy else ""
     if plan.graph.input_kind == "tokens":
-        return f"{kind}integers({_shape(entries)}, {seed})"
+        return f"{kind}integers({shape_text(entries)}, {seed})"
     if dtype == "int64" and not differentiated:
-        return f"{kind}integers({_shape(entries)}, {seed}){plan.fields.get('profile', '')}"
+        return f"{kind}integers({shape_text(entries)}, {seed}){plan.fields.get('profile', '')}"
     named = {"": "", "int64": "", "bfloat16": ", jnp.bfloat16"}.get(dtype, f', "{dtype}"')
-    return f"{kind}array({_shape(entries)}, {seed}{named})" + plan.fields.get("profile", "")
-
-
-def _bracketed(expression: str) -> str:
-    return f"({expression})" if " " in expression.split(")")[-1] else expression
+    return f"{kind}array({shape_text(entries)}, {seed}{named})" + plan.fields.get("profile", "")
 
 
 def _laid_out(plan: CallPlan, seed: str) -> str:
@@ -129,14 +114,14 @@ def _laid_out(plan: CallPlan, seed: str) -> str:
     shape = sizes(plan, plan.batch)
     if layout == "expanded":
         row = _fresh(plan, sizes(plan, 1), seed, numpy=True)
-        return f"np.broadcast_to({row}, {_shape(shape)})"
+        return f"np.broadcast_to({row}, {shape_text(shape)})"
     if layout:
         stored = {
             "transposed": [*shape[:-2], shape[-1], shape[-2]],
             "sliced": sizes(plan, plan.batch + 1),
             "strided": sizes(plan, plan.batch * 2),
         }[layout]
-        return _bracketed(_fresh(plan, stored, seed, numpy=True)) + _VIEWS[layout]
+        return bracketed(_fresh(plan, stored, seed, numpy=True)) + _VIEWS[layout]
     return _fresh(plan, shape, seed, numpy=plan.fields.get("origin", "") in _FROM_NUMPY)
 
 
@@ -146,8 +131,7 @@ def _input(plan: CallPlan) -> list[str]:
     if bad == "type":
         return ["x = None"]
     if bad:
-        shape = sizes(plan, plan.batch)
-        return [f"x = {_fresh(plan, [*shape[:-1], shape[-1] + 1], seed)}"]
+        return [f"x = {_BUILDER.wrong_shape(plan, seed)}"]
     origin = plan.fields.get("origin", "")
     made = _laid_out(plan, seed)
     if origin == "device_put":
@@ -159,52 +143,12 @@ def _input(plan: CallPlan) -> list[str]:
     return [f"x = {made}"]
 
 
-def _second(plan: CallPlan) -> list[str]:
-    """The second array argument, in its relation to the first."""
-    alias = plan.fields.get("alias", "")
-    seed = str(plan.step + 101)
-    if alias == "overlapping" and not plan.fields.get("bad"):
-        pool = _fresh(plan, sizes(plan, plan.batch + 1), seed, numpy=True)
-        return [f"pool = {pool}", "x, y = pool[:-1], pool[1:]"]
-    if alias and not plan.fields.get("bad"):
-        return ["y = x" if alias == "same" else "y = x[:]"]
-    return [f"y = {_fresh(plan, sizes(plan, plan.batch), seed)}"]
+def _pool(plan: CallPlan, entries: list[int], seed: str) -> str:
+    """JAX's arrays cannot overlap; views of one NumPy array can."""
+    return _fresh(plan, entries, seed, numpy=True)
 
 
-def _scalar(plan: CallPlan) -> list[str]:
-    form = plan.fields.get("scalar_form", "{k}")
-    return [f"k = {form.format(k=plan.fields.get('scalar', '1.5'))}"]
-
-
-def _items(plan: CallPlan) -> list[str]:
-    shape = sizes(plan, plan.batch)
-    made = [f"{n} = {_fresh(plan, shape, str(plan.step + 201 + i))}" for i, n in enumerate("ab")]
-    return [*made, f"items = {plan.fields.get('items', '[a, b]')}"]
-
-
-def _numbers(plan: CallPlan) -> list[str]:
-    return [f"numbers = [{plan.fields.get('numbers', '1, 2')}]"]
-
-
-def _optional(plan: CallPlan) -> list[str]:
-    given = {"": "None", "is_input": "x"}
-    fresh = _fresh(plan, sizes(plan, plan.batch), str(plan.step + 301))
-    return [f"bias = {given.get(plan.fields.get('optional', ''), fresh)}"]
-
-
-def _function(plan: CallPlan) -> list[str]:
-    chosen = plan.fields.get("function", "make_fn(1.5)")
-    return [f'fn = s.kept("{chosen}", lambda: {chosen})']
-
-
-_BUILDERS = {
-    "tensor": _second,
-    "scalar": _scalar,
-    "list": _items,
-    "numbers": _numbers,
-    "optional": _optional,
-    "function": _function,
-}
+_BUILDER = Builder(_fresh, _pool, kept=True)
 
 
 def _key(plan: CallPlan) -> str:
@@ -215,21 +159,16 @@ def _key(plan: CallPlan) -> str:
 
 def add_arguments(plan: CallPlan, model: Form, keep_input: bool) -> None:
     """Put the lines that build the arguments, and the arguments themselves, into the plan."""
-    bad = plan.fields.get("bad", "")
     if model.static_scalar:
         plan.fields.pop("scalar_form", None)
-    made = _input(plan)
-    for argument in plan.graph.arguments:
-        made += _BUILDERS[argument](plan)
-    if plan.fields.get("alias") == "overlapping" and "y" in model.arrays and not bad:
-        made = [line for line in made if not line.startswith("x = ")]
+    made = given_lines(plan, _BUILDER, _input(plan))
     if "key" in model.arrays:
         made.append(_key(plan))
-    plan.inputs = made + ([] if bad == "type" else plan.inputs)
+    plan.inputs = made + ([] if plan.fields.get("bad") == "type" else plan.inputs)
     if keep_input:
         plan.inputs.append("s.x = x")
     if not plan.fields.get("donate"):
-        plan.shown = [n for n in ("x", "y", "items", "bias") if n in model.arrays]
+        plan.shown = [n for n in VISIBLE if n in model.arrays]
     _place(plan, model)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from harnesses.arguments import plain_effects
 from harnesses.emission import (
     CallPlan,
     Effect,
@@ -17,7 +18,7 @@ from harnesses.emission import (
     put,
     wrapped,
 )
-from rondo.vocabulary import LENGTHS, Dimension, values
+from rondo.vocabulary import Dimension, values
 
 OWN_DIMENSIONS = (
     Dimension(
@@ -203,8 +204,13 @@ def _closed_over(text: str) -> Effect:
     return Effect("through a new jit of a closure over the other arguments", apply)
 
 
+_PLAIN = plain_effects("array")
 _TABLE: dict[str, dict[str, Effect]] = {
-    "length": {str(n): Effect(f"sequence length {n}", put(length=str(n))) for n in LENGTHS[1:]},
+    **_PLAIN,
+    "profile": {
+        **_PLAIN["profile"],
+        "repeated": Effect("the input is non-negative", put(profile=" ** 2")),
+    },
     "dtype": {
         name: Effect(f"inputs are {name}", put(dtype=name))
         for name in ("float64", "bfloat16", "float16", "int64")
@@ -235,24 +241,6 @@ _TABLE: dict[str, dict[str, Effect]] = {
         "overlapping": Effect("both are overlapping NumPy views", put(alias="overlapping")),
         "view": Effect("the second array is a slice of all of the first", put(alias="view")),
     },
-    "structure": {"keyword": Effect("all arguments by keyword", put(structure="keyword"))},
-    "items": {
-        "one": Effect("a list of one array", put(items="[a]")),
-        "three": Effect("a list of three arrays", put(items="[a, b, a + b]")),
-        "tuple": Effect("a tuple in place of the list", put(items="(a, b)")),
-        "same_twice": Effect("a list with the same array twice", put(items="[a, a]")),
-        "same_list": Effect(
-            "the same list object as before", put(items='s.kept("items", lambda: [a, b])')
-        ),
-    },
-    "optional": {
-        "given": Effect("the optional array is given", put(optional="given")),
-        "is_input": Effect("the optional array is the input itself", put(optional="is_input")),
-    },
-    "scalar": {
-        text: Effect(f"the scalar argument is {text}", put(scalar=text))
-        for text in "2.5 3.5 1.0 1 True 2 3 0 0.0 7 -1 False".split()
-    },
     "scalar_as": {
         "numpy": Effect("the scalar is a NumPy float32", put(scalar_form="np.float32({k})")),
         "numpy64": Effect("the scalar is a NumPy float64", put(scalar_form="np.float64({k})")),
@@ -264,27 +252,9 @@ _TABLE: dict[str, dict[str, Effect]] = {
         ),
         "static": Effect("the scalar is a static argument", put()),
     },
-    "numbers": {
-        text: Effect(f"the list of numbers is [{text}]", put(numbers=text))
-        for text in ("3, 4", "5, 6, 7", "1.5, 2.5")
-    },
     "function": {
         "other_default": Effect("a function with another constant", put(function="make_fn(2.5)")),
         "other_code": Effect("another function", put(function="jnp.negative")),
-    },
-    "profile": {
-        name: Effect(f"the input is {says}", put(profile=suffix))
-        for name, says, suffix in (
-            ("zeros", "all zeros", " * 0"),
-            ("ones", "all ones", " * 0 + 1"),
-            ("large", "large", " * 100"),
-            ("tiny", "tiny", " * 0.0001"),
-            ("repeated", "non-negative", " ** 2"),
-        )
-    },
-    "values": {
-        "first_step": Effect("with the values of the first step", put(seed="1")),
-        "previous_tensors": Effect("with the array of the call before", put(previous="yes")),
     },
     "rng": {
         "first_step_seed": Effect("with the first step's random key", put(key_seed="1")),
@@ -356,10 +326,6 @@ _TABLE: dict[str, dict[str, Effect]] = {
     },
     "key": {"raw": Effect("with a raw uint32 key", put(key="jax.random.PRNGKey"))},
     "thread": {"other": Effect("in another thread", wrapped("in_thread(lambda: {call})"))},
-    "bad_call": {
-        "bad_shape": Effect("with an input of a wrong shape, which raises", put(bad="shape")),
-        "bad_type": Effect("with None for the input, which raises", put(bad="type")),
-    },
 }
 
 EFFECTS: Mapping[tuple[str, str], Effect] = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from harnesses.arguments import plain_effects
 from harnesses.emission import (
     Effect,
     after,
@@ -19,7 +20,7 @@ from harnesses.emission import (
     put,
     wrapped,
 )
-from rondo.vocabulary import LENGTHS, Dimension, values
+from rondo.vocabulary import Dimension, values
 
 OWN_DIMENSIONS = (
     Dimension(
@@ -33,8 +34,13 @@ OWN_DIMENSIONS = (
 )
 """Dimensions that torch alone has."""
 
+_PLAIN = plain_effects("tensor")
 _TABLE: dict[str, dict[str, Effect]] = {
-    "length": {str(n): Effect(f"sequence length {n}", put(length=str(n))) for n in LENGTHS[1:]},
+    **_PLAIN,
+    "profile": {
+        **_PLAIN["profile"],
+        "repeated": Effect("the input is plus or minus one", put(profile=".sign()")),
+    },
     "dtype": {
         name: Effect(f"inputs are {name}", put(dtype=f"torch.{name}"))
         for name in ("float64", "bfloat16", "float16", "int64")
@@ -78,45 +84,9 @@ _TABLE: dict[str, dict[str, Effect]] = {
         "overlapping": Effect("the two tensors overlap in memory", put(alias="overlapping")),
         "view": Effect("the second tensor is a view of the first", put(alias="view")),
     },
-    "structure": {"keyword": Effect("all arguments by keyword", put(structure="keyword"))},
-    "items": {
-        "one": Effect("a list of one tensor", put(items="[a]")),
-        "three": Effect("a list of three tensors", put(items="[a, b, a + b]")),
-        "tuple": Effect("a tuple in place of the list", put(items="(a, b)")),
-        "same_twice": Effect("a list with the same tensor twice", put(items="[a, a]")),
-        "same_list": Effect(
-            "the same list object as before", put(items='s.kept("items", lambda: [a, b])')
-        ),
-    },
-    "optional": {
-        "given": Effect("the optional tensor is given", put(optional="given")),
-        "is_input": Effect("the optional tensor is the input itself", put(optional="is_input")),
-    },
-    "scalar": {
-        text: Effect(f"the scalar argument is {text}", put(scalar=text))
-        for text in "2.5 3.5 1.0 1 True 2 3 0 0.0 7 -1 False".split()
-    },
-    "numbers": {
-        text: Effect(f"the list of numbers is [{text}]", put(numbers=text))
-        for text in ("3, 4", "5, 6, 7", "1.5, 2.5")
-    },
     "function": {
         "other_default": Effect("a function with another default", put(function="make_fn(2.5)")),
         "other_code": Effect("another function", put(function="torch.neg")),
-    },
-    "profile": {
-        name: Effect(f"the input is {says}", put(profile=suffix))
-        for name, says, suffix in (
-            ("zeros", "all zeros", " * 0"),
-            ("ones", "all ones", " * 0 + 1"),
-            ("large", "large", " * 100"),
-            ("tiny", "tiny", " * 0.0001"),
-            ("repeated", "plus or minus one", ".sign()"),
-        )
-    },
-    "values": {
-        "first_step": Effect("with the values of the first step", put(seed="1")),
-        "previous_tensors": Effect("with the tensor of the call before", put(previous="yes")),
     },
     "rng": {
         "first_step_seed": Effect("with the first step's random seed", before("reseed(1)")),
@@ -205,10 +175,6 @@ _TABLE: dict[str, dict[str, Effect]] = {
         ),
     },
     "thread": {"other": Effect("in another thread", wrapped("in_thread(lambda: {call})"))},
-    "bad_call": {
-        "bad_shape": Effect("with an input of a wrong shape, which raises", put(bad="shape")),
-        "bad_type": Effect("with None for the input, which raises", put(bad="type")),
-    },
 }
 
 EFFECTS: Mapping[tuple[str, str], Effect] = {
