@@ -33,7 +33,7 @@ class Finding(msgspec.Struct, frozen=True):
     """A finding as `verdict.json` keeps it.
 
     `steps` counts the steps of the original and the shrunk case, `cold` the cold interpreters that
-    showed it out of those tried, `seen` how many cases hit it.
+    showed it out of those tried, `seen` how many cases hit it; `note` holds what the oracle has to add.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Finding(msgspec.Struct, frozen=True):
     seconds: float
     known: str = ""
     seen: int = 1
+    note: str = ""
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -18,6 +18,8 @@ earlier calls. The same call compiled from empty state agrees with eager executi
 | verdict | {{ finding.verdict }} |
 | symptom | {{ finding.symptom }} at `{{ finding.where }}` |
 | what differs | {{ finding.detail }} |
+{% if finding.note %}| note | {{ finding.note }} |
+{% endif -%}
 {% if finding.known %}| known | {{ finding.known }} |
 {% endif -%}
 | reproduced | {{ finding.cold[0] }} of {{ finding.cold[1] }} cold interpreters |

@@ -187,6 +187,7 @@ class Triage:
             number,
             time.monotonic() - self._start,
             known.explain(self._entries, identity, difference.detail),
+            note=shrunk.verdict.note,
         )
         title = f"{difference.symptom}: {program.sentences[exposing]}"
         files = {
