@@ -325,7 +325,7 @@ _TABLE: dict[str, dict[str, Effect]] = {
         "sharded": Effect("with the input sharded over two devices", inputs("x = sharded(x)")),
     },
     "key": {"raw": Effect("with a raw uint32 key", put(key="jax.random.PRNGKey"))},
-    "thread": {"other": Effect("in another thread", wrapped("in_thread(lambda: {call})"))},
+    "thread": {"other": Effect("in another thread", put(thread="yes"))},
 }
 
 EFFECTS: Mapping[tuple[str, str], Effect] = {

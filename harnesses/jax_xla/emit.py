@@ -75,8 +75,10 @@ def _strict(call: Call) -> bool:
 def _step(model: Form, step: Step, index: int, keeps_input: bool) -> tuple[str, list[str]]:
     if isinstance(step, Event):
         stem, other = carrier(model.graph, _EVERYTHING, step)
-        owner = "s.config" if stem in model.static else "s.state"
-        fields = {"t": stem, "T": stem.capitalize(), "t2": other, "v": step.value, "owner": owner}
+        fields = {"t": stem, "T": stem.capitalize(), "t2": other, "v": step.value}
+        static = stem in model.static
+        fields["owner"] = "s.config" if static else "s.state"
+        fields["w"] = step.value if static else f"jnp.asarray({step.value})"
         return EVENT_TEXT.filled(step, fields)
     plan = CallPlan(model.graph, index, step.batch, {}, f="f")
     apply_effects(plan, _one_transform(step), EFFECTS)
@@ -100,13 +102,19 @@ def _route(plan: CallPlan) -> None:
     if text := plan.fields.get("closure"):
         plan.wrap = plan.wrap.replace("{call}", text)
         plan.f = "s.model"
-    elif plan.f == "f" and not any(line.startswith("f = ") for line in plan.before):
+    if plan.f == "f" and not any(line.startswith("f = ") for line in plan.before):
         plan.before.append('f = s.jit("model", s.model)')
     if plan.fields.get("ahead") and "lambda" not in plan.wrap:
         plan.before.append("f = functools.partial(ahead, f) if s.live else s.model")
+    if plan.fields.get("thread"):  # outermost: a tracer must not leave its thread
+        plan.wrap = f"in_thread(lambda: {plan.wrap})"
     if first := plan.fields.get("first"):
         given = ", ".join(["s.model", *plan.keywords])
-        plan.inputs.append(f"{first}(functools.partial({given}))({', '.join(plan.positional)})")
+        plan.inputs.append(f"bound = functools.partial({given})")
+        if first == "jax.make_jaxpr":
+            plan.inputs.append(f"{first}(bound)({', '.join(plan.positional)})")
+        else:
+            plan.inputs.append(f"{first}({', '.join(['bound', *plan.positional])})")
     if plan.fields.get("origin") == "changed" and plan.shown:
         plan.after += ["if isinstance(x, np.ndarray) and x.flags.writeable:", "    x += 1"]
 

@@ -1,8 +1,8 @@
 """What each event between calls does, in JAX's words.
 
 `{t}` is the carrier's name, `{T}` that name capitalised, `{owner}` the dict that holds it, `{v}`
-the value, `{t2}` another carrier. State is data that the program passes in, so most events rebind
-an entry of a pytree or a static argument.
+the value, `{w}` the value as its owner holds it, `{t2}` another carrier. State is data that the
+program passes in, so most events rebind an entry of a pytree or a static argument.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ OWN_EVENTS = (
 """Events that JAX alone has."""
 
 
-def _static(kind: str, what: str, value: str = "{v}") -> Entry:
+def _static(kind: str, what: str, value: str = "{w}") -> Entry:
     """Give a static argument, or a counter in the state, another value."""
     return alike(kind, f"set the {what} {{t}} to {{v}}", f'{{owner}}["{{t}}"] = {value}')
 
@@ -92,17 +92,22 @@ _ENTRIES: Entry = {
         "change_dict_attribute",
         set=(
             "change an entry of the dict {t}",
-            's.state["{t}"] = {{**s.state["{t}"], "a": 3.0}}',
+            's.state["{t}"] = {{**s.state["{t}"], "a": jnp.float32(3.0)}}',
         ),
-        add=("add an entry to the dict {t}", 's.state["{t}"] = {{"c": 1.0, **s.state["{t}"]}}'),
-        rebind=("rebind the dict {t}", 's.state["{t}"] = {{"a": 0.5}}'),
+        add=(
+            "add an entry to the dict {t}",
+            's.state["{t}"] = {{"c": jnp.float32(1.0), **s.state["{t}"]}}',
+        ),
+        rebind=("rebind the dict {t}", 's.state["{t}"] = {{"a": jnp.float32(0.5)}}'),
     ),
     **each(
         "change_tensor_attribute",
         rebind=("rebind the array {t}", 's.state["{t}"] = jnp.full((1,), 5.0)'),
         mutate=("add one to the array {t}", 's.state["{t}"] = s.state["{t}"] + 1'),
     ),
-    **alike("set_property", "replace the custom node {t}", 's.state["{t}"] = {T}({v} / 2)'),
+    **alike(
+        "set_property", "replace the custom node {t}", 's.state["{t}"] = {T}(jnp.float32({v} / 2))'
+    ),
     **alike("set_class_attribute", "set the class attribute {t}.rate to {v}", "{t}.rate = {v}"),
     **alike("set_global", "set the global {t} to {v}", "global {t}", "{t} = {v}"),
     **each(

@@ -103,12 +103,12 @@ _PARAMETERS = {
 
 _STATE = {
     "read_dict": (
-        '{{"a": 1.5, "b": 2.0}}',
+        '{{"a": jnp.float32(1.5), "b": jnp.float32(2.0)}}',
         '{y} = {h} * state["{n}"]["a"] + len(state["{n}"])',
     ),
     "read_tensor": ("jnp.ones(1)", '{y} = {h} + state["{n}"]'),
     "read_buffer": ("jnp.ones(1)", '{y} = {h} + state["{n}"]'),
-    "count_calls": ("0", 'state["{n}"] = state["{n}"] + 1\n{y} = {h} + state["{n}"]'),
+    "count_calls": ("jnp.int32(0)", 'state["{n}"] = state["{n}"] + 1\n{y} = {h} + state["{n}"]'),
     "count_buffer": (
         "jnp.zeros(1)",
         'state["{n}"] = state["{n}"] + 1\n{y} = {h} + state["{n}"]',
@@ -120,7 +120,7 @@ _STATE = {
     "write_buffer": ("jnp.zeros(1)", 'state["{n}"] = {h}.sum()\n{y} = {h} * 2'),
     "keep_history": (
         "()",
-        'state["{n}"] = (*state["{n}"], {h}.shape[0])\n{y} = {h} + len(state["{n}"])',
+        'state["{n}"] = (*state["{n}"], jnp.int32({h}.shape[0]))\n{y} = {h} + len(state["{n}"])',
     ),
     "keep_tensors": (
         "()",
@@ -213,7 +213,7 @@ _SPECIAL = {
     ),
     "read_property": template(
         '{y} = {h} * state["{n}"].twice',
-        'state["{n}"] = {N}(0.75)',
+        'state["{n}"] = {N}(jnp.float32(0.75))',
         module="""
             @jax.tree_util.register_pytree_node_class
             class {N}:
@@ -283,7 +283,7 @@ _SPECIAL = {
     ),
     "call_object": template(
         '{y} = {h} + state["{n}"].shift - state["{n}"].step',
-        'state["{n}"] = {n}(1.5, 0.5)',
+        'state["{n}"] = {n}(jnp.float32(1.5), jnp.float32(0.5))',
         module="""
             class {n}(typing.NamedTuple):
                 step: float
