@@ -18,6 +18,7 @@ from types import FrameType
 
 from harnesses import base
 from rondo.campaign import CaseRecord, Progress
+from rondo.chains import Chains
 from rondo.codec import MAX_BYTES, Codec, digest, read_case_bytes
 from rondo.errors import RondoError
 from rondo.executor.client import ForkServer
@@ -29,7 +30,7 @@ from rondo.mutate import cross, mutate
 from rondo.options import Options, handed_on, parse
 from rondo.oracle import FAILING, Limits, Oracle, Verdict
 from rondo.shrink import same_failure
-from rondo.signature import features
+from rondo.signature import features, signatures
 from rondo.tell import told
 from rondo.testcase import TestCase
 from rondo.triage import Triage, Triaged
@@ -40,6 +41,8 @@ TRACED_SHARE = 64
 run costs two to three plain ones, and signatures come in families that run the same lines. A run
 that takes seconds is traced as much less often, so that tracing keeps to its share of the time."""
 CROSSED_SHARE = 0.2
+CHAIN_SHARE = 0.3
+"""How often a mutant is what a Metropolis-Hastings chain wants to see."""
 STEERED_SHARE = 0.8
 """How often a mutant is freed of the causes of known findings: what is known teaches little, but
 something new may hide behind it."""
@@ -96,6 +99,7 @@ class Fuzzer:
             options.shrink_seconds,
             self.progress.say,
         )
+        self.chains = Chains(self.codec, lambda case: self.triage.steered(case) == case)
         if self._minimises:
             self._replay(self.codec.decode(options.files[0].read_bytes()))
         for data in [] if options.replays else self.store.left_behind():
@@ -122,6 +126,7 @@ class Fuzzer:
         self.store.begin(encoded)
         verdict = self.oracle.judge(case, explains=partial(self.triage.explains, case))
         traced = self._report(case, encoded, verdict)
+        self.chains.observe(encoded, signatures(verdict), random.Random(zlib.crc32(encoded)))
         seconds = time.monotonic() - before
         triaged = Triaged("")
         if verdict.kind not in ("pass", "invalid") and not self._merges:
@@ -219,6 +224,10 @@ class Fuzzer:
             return self._sized(self.codec.canonical(atheris.Mutate(data, max_size)), max_size)
         if self.options.mutator == "random":
             return self._sized(self.codec.encode(random_case(rng, self.codec)), max_size)
+        if self.options.mcmc and self._executor is not None and rng.random() < CHAIN_SHARE:
+            asked = self.chains.propose(rng)
+            if asked and len(asked) <= max_size:
+                return asked
         case = self.codec.decode(data)
         for _ in range(20):
             mutated = mutate(rng, self.codec, case)

@@ -38,6 +38,7 @@ class Options:
     stop_on_finding: bool
     signature: bool
     coverage: bool
+    mcmc: bool
     seconds: float
     megabytes: int
     shrink_seconds: float
@@ -88,6 +89,7 @@ def _parser(script: str) -> argparse.ArgumentParser:
     add("--stop-on-finding", action="store_true", help="end with exit code 1 at a finding")
     add("--no-signature", action="store_true", help="no behaviour features")
     add("--no-coverage", action="store_true", help="no compiler lines")
+    add("--no-mcmc", action="store_true", help="no Metropolis-Hastings chains")
     add("--timeout", type=float, default=120.0, help="seconds that one child may take")
     add("--memory", type=int, default=4096, help="megabytes that one child may take")
     add("--shrink-seconds", type=float, default=60.0, help="time to shrink one finding")
@@ -121,6 +123,7 @@ def parse(script: str, arguments: list[str]) -> Options:
         stop_on_finding=given.stop_on_finding,
         signature=not given.no_signature,
         coverage=not given.no_coverage,
+        mcmc=not given.no_mcmc,
         seconds=given.timeout,
         megabytes=given.memory,
         shrink_seconds=given.shrink_seconds,
@@ -176,5 +179,6 @@ def handed_on(script: Path, options: Options) -> list[str]:
     flags += ["--no-coverage"] * (not options.coverage)
     flags += ["--undocumented"] * options.undocumented
     flags += [f"--log={options.log.absolute()}"] if options.log else []
+    flags += ["--no-mcmc"] * (not options.mcmc)
     command = f"{shlex.quote(sys.executable)} {shlex.quote(str(script.resolve()))}"
     return [command, *flags, *options.libfuzzer]

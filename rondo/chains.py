@@ -1,0 +1,98 @@
+"""The chains of a campaign: between libFuzzer, which asks for the next input, and `rondo.sampler`.
+
+A proposal is handed to libFuzzer as a mutant; when its run comes back the chain decides. Each chain
+starts from a case whose behaviour is rare by then, and starts again when it has stood still.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+from rondo.codec import MAX_STEPS, Codec, records_of, replay_record
+from rondo.generate import COSTLY_LONGEST, LONGEST, Draw
+from rondo.sampler import Chain, Counts, Drawn, propose
+from rondo.testcase import Model, TestCase
+
+CHAINS = 4
+STUCK = 12
+"""A chain that has rejected so many proposals in a row starts again."""
+KEPT = 256
+_TRIES = 8
+_REPLAYED, _EVENTS = 0.25, 0.4
+Allowed = Callable[[TestCase], bool]
+
+
+class Chains:
+    """Several chains over one corpus; `allowed` says which cases are in their target's support."""
+
+    def __init__(
+        self, codec: Codec, allowed: Allowed, seen: Iterable[tuple[str, int]] = ()
+    ) -> None:
+        self.counts = Counts(seen)
+        self._codec = codec
+        self._allowed = allowed
+        self._chains: list[tuple[bytes, Chain]] = []
+        self._met: deque[tuple[bytes, tuple[str, ...]]] = deque(maxlen=KEPT)
+        self._asked: dict[bytes, Chain] = {}
+        self.proposed = 0
+        self.accepted = 0
+
+    def propose(self, rng: random.Random) -> bytes:
+        """The bytes that one of the chains wants to see run, or none while there is no case yet."""
+        if not self._met:
+            return b""
+        if len(self._chains) < CHAINS:
+            self._chains.append(self._started(rng))
+        place = rng.randrange(len(self._chains))
+        head, chain = self._chains[place]
+        if chain.still >= STUCK:
+            head, chain = self._chains[place] = self._started(rng)
+        case = self._codec.decode(head)
+        most = min(
+            COSTLY_LONGEST if self._codec.vocabulary.costly(case.settings) else LONGEST, MAX_STEPS
+        )
+        for _ in range(_TRIES):
+            records = propose(rng, chain.records, _drawing(self._codec, case.model), most)
+            data = self._codec.canonical(head + b"".join(records))
+            if records == chain.records or not self._allowed(self._codec.decode(data)):
+                chain.still += 1
+                continue
+            chain.pending = records
+            self._asked[data] = chain
+            return data
+        return b""
+
+    def observe(self, data: bytes, signatures: tuple[str, ...], rng: random.Random) -> None:
+        """A case has run: count what it showed, and let the chain that asked for it decide."""
+        self.counts.record(signatures)
+        chain = self._asked.pop(data, None)
+        if chain is not None and chain.pending is not None:
+            self.proposed += 1
+            self.accepted += chain.decide(rng, signatures, self.counts)
+        if signatures:
+            self._met.append((data, signatures))
+
+    def _started(self, rng: random.Random) -> tuple[bytes, Chain]:
+        """A chain at a case drawn by how rare its behaviour is."""
+        weights = [self.counts.weight(signatures) for _, signatures in self._met]
+        data, signatures = rng.choices(list(self._met), weights)[0]
+        head = self._codec.head(self._codec.decode(data))
+        return head, Chain(records_of(data[len(head) :]), signatures)
+
+
+@lru_cache(maxsize=64)
+def _drawing(codec: Codec, model: Model) -> Drawn:
+    """The measure that records are drawn from: events, calls, and repetitions of earlier calls."""
+
+    def draw(rng: random.Random) -> bytes:
+        choice = rng.random()
+        if choice < _REPLAYED:
+            return replay_record(rng.randrange(8))
+        steps = Draw(rng, codec, model)
+        events = steps.events() if choice < _REPLAYED + _EVENTS else []
+        return codec.record(model, events[0] if events else steps.call())
+
+    return draw

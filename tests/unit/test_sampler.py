@@ -1,0 +1,83 @@
+"""The chain's distribution is the one that it claims, and rare behaviour is visited more."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from itertools import pairwise, product
+
+from scipy.stats import chisquare
+
+from rondo.sampler import Chain, Counts, Records, propose
+
+LETTERS = (b"a", b"b", b"c")
+ODDS = (0.5, 0.3, 0.2)
+MOST = 3
+SPACE = [w for n in range(1, MOST + 1) for w in product(LETTERS, repeat=n)]
+
+
+def draw(rng: random.Random) -> bytes:
+    return rng.choices(LETTERS, ODDS)[0]
+
+
+def shown(records: Records) -> tuple[str, ...]:
+    """Two letters next to each other are a signature, and so is the length."""
+    pairs = {(a + b).decode() for a, b in pairwise(records)}
+    return (f"length {len(records)}", *sorted(pairs))
+
+
+def fixed_counts() -> Counts:
+    rng = random.Random(5)
+    names = {name for records in SPACE for name in shown(records)}
+    return Counts((name, rng.randint(1, 30)) for name in sorted(names))
+
+
+def visits(seed: int, steps: int, counts: Counts, thin: int) -> Counter[Records]:
+    """Where a chain stands after each `thin` steps."""
+    rng = random.Random(seed)
+    chain = Chain((b"a",), shown((b"a",)))
+    seen: Counter[Records] = Counter()
+    for number in range(steps):
+        chain.pending = propose(rng, chain.records, draw, MOST)
+        chain.decide(rng, shown(chain.pending), counts)
+        if number % thin == 0:
+            seen[chain.records] += 1
+    return seen
+
+
+def target(counts: Counts) -> dict[Records, float]:
+    odds = dict(zip(LETTERS, ODDS, strict=True))
+    mass = {}
+    for records in SPACE:
+        mass[records] = counts.weight(shown(records))
+        for letter in records:
+            mass[records] *= odds[letter]
+    total = sum(mass.values())
+    return {records: value / total for records, value in mass.items()}
+
+
+def test_the_chain_samples_its_target() -> None:
+    counts = fixed_counts()
+    wanted = target(counts)
+    seen = visits(1, 120_000, counts, thin=30)
+    total = sum(seen.values())
+    expected = [wanted[records] * total for records in SPACE]
+    found = chisquare([seen[records] for records in SPACE], expected)
+    assert found.pvalue > 0.001, found
+
+
+def test_the_test_of_the_target_can_fail() -> None:
+    counts = fixed_counts()
+    wanted = target(Counts())
+    seen = visits(1, 120_000, counts, thin=30)
+    total = sum(seen.values())
+    expected = [wanted[records] * total for records in SPACE]
+    assert chisquare([seen[records] for records in SPACE], expected).pvalue < 1e-6
+
+
+def test_a_case_counts_each_of_its_signatures_once() -> None:
+    counts = Counts()
+    counts.record(["x", "x", "y"])
+    counts.record(["x"])
+    assert counts.weight(["x", "x"]) == 1 / 2
+    assert counts.weight(["x", "y", "new"]) == 1 / 2 + 1 + 1
