@@ -187,7 +187,7 @@ class Fuzzer:
     def _end_if_due(self, triaged: Triaged) -> None:
         if self.options.stop_on_finding and triaged.outcome == "new":
             self.finish(1)
-        limit = float(self.options.flag("max_total_time", "0"))
+        limit = self.options.total_seconds
         runs = int(self.options.flag("runs", "-1"))
         late = 0 < limit <= time.monotonic() - _PROCESS_START + 0.5
         # Atheris runs one input of its own, and libFuzzer does not say which run is its last.

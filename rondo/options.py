@@ -16,6 +16,8 @@ from pathlib import Path
 from rondo.errors import RondoError
 
 MOST_MEGABYTES = 1 << 20
+FORK_JOB_SECONDS = 60
+"""The least time for one job of `-fork`."""
 _EPILOG = """\
 libFuzzer's own flags have one dash: -max_total_time=S, -runs=N, -seed=N, -jobs=N, -fork=N,
 -merge=1 INTO FROM, -minimize_crash=1 FILE; -help=1 lists them all. A single FILE is replayed.
@@ -60,6 +62,13 @@ class Options:
         """The value of one of libFuzzer's flags."""
         values = [a.partition("=")[2] for a in self.libfuzzer if a.startswith(f"-{name}=")]
         return values[-1] if values else default
+
+    @property
+    def total_seconds(self) -> int:
+        """When to end, in seconds from the start; 0 for never. The jobs of `-fork` are given one
+        second, then two, and so on, which is less than warming takes: they get more."""
+        asked = int(self.flag("max_total_time", "0"))
+        return max(asked, FORK_JOB_SECONDS) if self.flag("stop_file") else asked
 
     @property
     def replays(self) -> bool:
@@ -180,5 +189,7 @@ def handed_on(script: Path, options: Options) -> list[str]:
     flags += ["--undocumented"] * options.undocumented
     flags += [f"--log={options.log.absolute()}"] if options.log else []
     flags += ["--no-mcmc"] * (not options.mcmc)
+    given = [a for a in options.libfuzzer if not a.startswith("-max_total_time=")]
+    ends = [f"-max_total_time={options.total_seconds}"] if options.total_seconds else []
     command = f"{shlex.quote(sys.executable)} {shlex.quote(str(script.resolve()))}"
-    return [command, *flags, *options.libfuzzer]
+    return [command, *flags, *given, *ends]

@@ -16,6 +16,13 @@ _DOCUMENTED = (
         "a donated array must not be used again: " + _DOCS + "buffer_donation.html",
     ),
     (
+        "ValueError",
+        "Received incompatible devices for jitted computation",
+        "what a compiled function returns is committed to its devices: "
+        + _DOCS
+        + "faq.html#controlling-data-and-computation-placement-on-devices",
+    ),
+    (
         "FloatingPointError",
         "",
         "debug_nans checks what a compiled function returns: " + _DOCS + "debugging/flags.html",

@@ -1,0 +1,50 @@
+"""The command line of the fuzz scripts, and how libFuzzer's own children get it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rondo.errors import RondoError
+from rondo.options import FORK_JOB_SECONDS, handed_on, parse
+
+SCRIPT = "fuzz/toy.py"
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("corpus").mkdir()
+    return "corpus"
+
+
+def test_what_is_handed_on_means_the_same(corpus: str) -> None:
+    flags = ["--no-mcmc", "--no-coverage", "--undocumented", "--mutator=random", "--memory=512"]
+    first = parse(SCRIPT, [corpus, "-runs=7", "-max_total_time=9", "--log=log", *flags])
+    command, *rest = handed_on(Path(SCRIPT), first)
+    assert command.endswith("fuzz/toy.py")
+    again = parse(SCRIPT, rest)
+    assert (again.mcmc, again.coverage, again.undocumented) == (False, False, True)
+    assert (again.mutator, again.megabytes, again.findings) == ("random", 512, first.findings)
+    assert (again.flag("runs"), again.total_seconds) == ("7", 9)
+    assert again.positional == (corpus,)
+
+
+def test_a_job_of_fork_lives_longer_than_warming_takes(corpus: str) -> None:
+    job = ["-max_total_time=100", "-max_total_time=1", "-stop_file=stop"]
+    assert parse(SCRIPT, [corpus, *job]).total_seconds == FORK_JOB_SECONDS
+    assert parse(SCRIPT, [corpus, "-max_total_time=1"]).total_seconds == 1
+    assert parse(SCRIPT, [corpus]).total_seconds == 0
+    command = handed_on(Path(SCRIPT), parse(SCRIPT, [corpus, *job]))
+    limits = [a for a in command if a.startswith("-max_total_time=")]
+    assert limits == [f"-max_total_time={FORK_JOB_SECONDS}"]
+
+
+@pytest.mark.parametrize(
+    ("flag", "words"),
+    [("--nonsense", "unknown flag"), ("-runs=x", "not a whole number"), ("gone", "no file")],
+)
+def test_bad_input_says_what_is_wrong(corpus: str, flag: str, words: str) -> None:
+    with pytest.raises(RondoError, match=words):
+        parse(SCRIPT, [corpus, flag])
