@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from tqdm import tqdm
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -96,7 +97,7 @@ def judge_all(
     seen: set[str] = set()
     inside = 0.0
     before = time.monotonic()
-    for case in given:
+    for case in tqdm(given, unit="case", disable=None):
         verdict = oracle.judge(case)
         kinds[f"{verdict.kind} {verdict.symptom}".strip()] += 1
         seen.update(signatures(verdict))
