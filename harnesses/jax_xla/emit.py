@@ -119,6 +119,7 @@ def _route(plan: CallPlan) -> None:
         plan.after += ["if isinstance(x, np.ndarray) and x.flags.writeable:", "    x += 1"]
 
 
+_NUMPY_ARRAY = re.compile(r"\bnumpy_|\bnp\.broadcast_to")
 _BOUND = re.compile(r"lambda ([a-z, ]+):")
 
 
@@ -137,10 +138,16 @@ def _name_long_call(plan: CallPlan) -> None:
 _LONG = 85
 
 
-def _model(model: Form, factory: bool) -> list[str]:
-    """The model function; inside a factory where a captured value or a second one is wanted."""
+def _model(model: Form, factory: bool, numpy: bool) -> list[str]:
+    """The model function; inside a factory where a captured value or a second one is wanted.
+
+    Where a call gives it NumPy arrays it makes JAX's of them: NumPy's own arithmetic is not what
+    a traced function does, so eager execution would be another computation.
+    """
     text = model_text(model.graph, TEMPLATES)
+    arrays = [name for name in ("x", "y") if numpy and name in model.arrays]
     body = [
+        *(f"{name} = jnp.asarray({name})" for name in arrays),
         *(["state = dict(state)"] if model.has_state else []),
         *text.forward,
         f"return {text.result}, state" if model.has_state else f"return {text.result}",
@@ -203,7 +210,7 @@ def _module(case: TestCase, model: Form, functions: list[list[str]]) -> str:
     own = module_blocks(model_text(model.graph, TEMPLATES).module)
     blocks = [
         *([own] if own else []),
-        _model(model, factory),
+        _model(model, factory, _NUMPY_ARRAY.search(steps) is not None),
         _init(model.graph, case.model.seed),
         _state_class(case, model, factory, steps),
         *functions,

@@ -12,7 +12,7 @@ _DOCUMENTED = (
     ),
     (
         "ValueError",
-        "Array has been deleted",
+        "Buffer has been deleted or donated",
         "a donated array must not be used again: " + _DOCS + "buffer_donation.html",
     ),
     (
