@@ -25,7 +25,8 @@ from harnesses.event_text import carrier
 from harnesses.jax_xla.arguments import Form, add_arguments, form
 from harnesses.jax_xla.dimensions import EFFECTS, FORWARD_MODE, RAISING_AMBIENTS
 from harnesses.jax_xla.events import EVENT_TEXT
-from harnesses.jax_xla.templates import HELPERS, STATIC, TEMPLATES
+from harnesses.jax_xla.helpers import HELPERS
+from harnesses.jax_xla.templates import STATIC, TEMPLATES
 from harnesses.jax_xla.vocabulary import VOCABULARY
 from rondo.models.graph import Graph
 from rondo.models.grow import grow
