@@ -101,10 +101,11 @@ def judge_all(
         verdict = oracle.judge(case)
         kinds[f"{verdict.kind} {verdict.symptom}".strip()] += 1
         seen.update(signatures(verdict))
-        if verdict.runs == 1:
-            inside += sum(seconds for _, seconds in verdict.arm_seconds)
+        arms = [seconds for _, seconds in verdict.arm_seconds]
+        if verdict.runs > (1 if harness.eager_shares_process else 2):
+            before += verdict.seconds  # what comes after a disagreement is not counted
         else:
-            before += verdict.seconds
+            inside += sum(arms) if harness.eager_shares_process else max(arms, default=0)
         if output is not None and verdict.kind not in ("pass", "invalid"):
             _keep(harness, codec, case, verdict, output)
     return Judged(kinds, len(seen), time.monotonic() - before, inside)

@@ -90,6 +90,7 @@ OWN_DIMENSIONS = (
         ),
         weight=4,
         mechanisms=True,
+        operators=("make_ones", "noise", "python_random", "fill_scalar", "literal_tensor"),
     ),
     Dimension("placement", values("default", "other_device", "sharded")),
     Dimension("key", values("typed", "raw"), weight=1),

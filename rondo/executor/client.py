@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
@@ -33,6 +34,7 @@ class ForkServer:
         self._faults = faults
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] = tempfile.TemporaryFile(prefix="rondo-server-")
+        self._twin: ForkServer | None = None
         self.start_seconds = 0.0
         self.starts = 0
 
@@ -86,6 +88,17 @@ class ForkServer:
             f"its last words:\n{self._tail()}",
         )
 
+    def run_both(self, first: Job, second: Job) -> tuple[Outcome, Outcome]:
+        """Run two jobs at the same time, the second in a server of its own; one after the other
+        where there is one processor."""
+        if len(os.sched_getaffinity(0)) < 2:
+            return self.run(first), self.run(second)
+        if self._twin is None:
+            self._twin = ForkServer(self._target, self._faults)
+        with ThreadPoolExecutor(1) as pool:
+            later = pool.submit(self._twin.run, second)
+            return self.run(first), later.result()
+
     def _ask(self, job: Job) -> Reply | None:
         assert self._process is not None and self._process.stdin is not None
         try:
@@ -115,9 +128,13 @@ class ForkServer:
         if self._process is not None and self._process.stdin is not None:
             os.close(self._process.stdin.fileno())
             self._process = None
+        if self._twin is not None:
+            self._twin.abandon()
 
     def close(self) -> None:
         """End the server; it takes its child with it."""
+        if self._twin is not None:
+            self._twin.close()
         if self._process is None:
             return
         for pipe in (self._process.stdin, self._process.stdout):

@@ -42,6 +42,10 @@ class InProcess:
         send(Finished(trouble, seconds))
         return outcome(bytes(frames), "", "", seconds)
 
+    def run_both(self, first: Job, second: Job) -> tuple[Outcome, Outcome]:
+        """Play two jobs one after the other."""
+        return self.run(first), self.run(second)
+
     def abandon(self) -> None:
         """End from a signal handler."""
         self.close()

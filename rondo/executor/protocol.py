@@ -151,6 +151,9 @@ class Executor(Protocol):
     def run(self, job: Job) -> Outcome:
         """Run a job in fresh compiler state."""
 
+    def run_both(self, first: Job, second: Job) -> tuple[Outcome, Outcome]:
+        """Run two jobs, each in fresh compiler state, at the same time where that can be."""
+
     def close(self) -> None:
         """Release what it holds."""
 

@@ -212,16 +212,19 @@ SENSES: dict[str, tuple[str, ...]] = {
     "without_grad": ("grad_mode", "backward"),
     "branch_contiguous": ("layout",),
     "branch_requires_grad": ("requires_grad",),
-    "noise": ("rng",),
-    "python_random": ("rng",),
+    "noise": ("rng", "set_default_dtype"),
+    "python_random": ("rng", "set_default_dtype"),
     "linear": ("autocast",),
     "matmul_weight": ("autocast",),
     "inner_autocast": ("autocast",),
-    "make_ones": ("dtype",),
+    "make_ones": ("dtype", "set_default_dtype"),
+    "fill_scalar": ("set_default_dtype",),
+    "literal_tensor": ("set_default_dtype",),
     "mutate_input": ("values", "layout"),
     "write_input_row": ("values", "layout"),
 }
-"""Operator -> the dimensions of a call that its result depends on, beside batch and arguments."""
+"""Operator -> the dimensions of a call, beside batch and arguments, and the events on no carrier
+that its result depends on."""
 
 OPERATORS: dict[str, OperatorKind] = {
     kind.name: kind
