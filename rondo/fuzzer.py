@@ -97,6 +97,7 @@ class Fuzzer:
             self.store,
             options.faults,
             options.shrink_seconds,
+            options.seconds,
             self.progress.say,
         )
         self.chains = Chains(self.codec, lambda case: self.triage.steered(case) == case)

@@ -58,6 +58,10 @@ class Triaged:
     name: str = ""
 
 
+_ARM_SECONDS = 60
+"""The least time for one arm in a cold interpreter, which first imports and compiles for long."""
+
+
 class Triage:
     """Deals with the alarms of one campaign."""
 
@@ -68,6 +72,7 @@ class Triage:
         store: Store,
         faults: tuple[str, ...] = (),
         shrink_seconds: float = 60.0,
+        child_seconds: float = 120.0,
         say: Callable[[str], None] = print,
     ) -> None:
         self._harness = harness
@@ -75,6 +80,7 @@ class Triage:
         self._store = store
         self._faults = faults
         self._shrink_seconds = shrink_seconds
+        self._arm_seconds = max(_ARM_SECONDS, round(child_seconds))
         self._say = say
         self._codec = Codec(harness.vocabulary)
         self._known = [
@@ -194,7 +200,9 @@ class Triage:
             "case.bin": self._codec.encode(shrunk.case),
             "original.bin": self._codec.encode(case),
             "case.json": to_json(shrunk.case).encode(),
-            "repro.py": self._harness.repro(shrunk.case, exposing, title).encode(),
+            "repro.py": self._harness.repro(
+                shrunk.case, exposing, title, self._arm_seconds
+            ).encode(),
             "report.md": report(finding, program).encode(),
         }
         return finding, files

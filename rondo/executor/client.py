@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
@@ -95,17 +94,30 @@ class ForkServer:
             return self.run(first), self.run(second)
         if self._twin is None:
             self._twin = ForkServer(self._target, self._faults)
-        with ThreadPoolExecutor(1) as pool:
-            later = pool.submit(self._twin.run, second)
-            return self.run(first), later.result()
+        twin = self._twin
+        if twin._process is None or twin._process.poll() is not None:
+            twin.start()
+        sent = twin._send(second)
+        ended = self.run(first)
+        reply = twin._receive() if sent else None
+        if reply is None:  # the twin died: ask it again, as `run` does
+            twin.close()
+            return ended, twin.run(second)
+        return ended, outcome(reply.frames, reply.death, reply.detail, reply.seconds)
 
     def _ask(self, job: Job) -> Reply | None:
+        return self._receive() if self._send(job) else None
+
+    def _send(self, job: Job) -> bool:
         assert self._process is not None and self._process.stdin is not None
         try:
             self._process.stdin.write(frame(job))
             self._process.stdin.flush()
         except BrokenPipeError:
-            return None
+            return False
+        return True
+
+    def _receive(self) -> Reply | None:
         body = self._read()
         return None if body is None else msgspec.msgpack.decode(body, type=Reply)
 
