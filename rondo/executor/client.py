@@ -33,7 +33,7 @@ class ForkServer:
         self._faults = faults
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] = tempfile.TemporaryFile(prefix="rondo-server-")
-        self._twin: ForkServer | None = None
+        self.twin: ForkServer | None = None  # runs the second of two jobs at the same time
         self.start_seconds = 0.0
         self.starts = 0
 
@@ -92,9 +92,9 @@ class ForkServer:
         where there is one processor."""
         if len(os.sched_getaffinity(0)) < 2:
             return self.run(first), self.run(second)
-        if self._twin is None:
-            self._twin = ForkServer(self._target, self._faults)
-        twin = self._twin
+        if self.twin is None:
+            self.twin = ForkServer(self._target, self._faults)
+        twin = self.twin
         if twin._process is None or twin._process.poll() is not None:
             twin.start()
         sent = twin._send(second)
@@ -140,13 +140,13 @@ class ForkServer:
         if self._process is not None and self._process.stdin is not None:
             os.close(self._process.stdin.fileno())
             self._process = None
-        if self._twin is not None:
-            self._twin.abandon()
+        if self.twin is not None:
+            self.twin.abandon()
 
     def close(self) -> None:
         """End the server; it takes its child with it."""
-        if self._twin is not None:
-            self._twin.close()
+        if self.twin is not None:
+            self.twin.close()
         if self._process is None:
             return
         for pipe in (self._process.stdin, self._process.stdout):
