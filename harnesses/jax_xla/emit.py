@@ -105,7 +105,7 @@ def _route(plan: CallPlan) -> None:
         plan.f = "s.model"
     if plan.f == "f" and not any(line.startswith("f = ") for line in plan.before):
         plan.before.append('f = s.jit("model", s.model)')
-    if plan.fields.get("ahead") and "lambda" not in plan.wrap:
+    if plan.fields.get("ahead") and plan.f == "f" and "lambda" not in plan.wrap:
         plan.before.append("f = functools.partial(ahead, f) if s.live else s.model")
     if plan.fields.get("thread"):  # outermost: a tracer must not leave its thread
         plan.wrap = f"in_thread(lambda: {plan.wrap})"

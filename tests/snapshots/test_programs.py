@@ -104,7 +104,7 @@ def test_the_repro_is_stable_and_needs_the_framework_alone(target: Target) -> No
 
 
 @TARGETS
-def test_random_programs_parse_and_are_formatted(target: Target, tmp_path: Path) -> None:
+def test_random_programs_are_formatted_and_name_nothing_undefined(target: Target, tmp_path: Path) -> None:
     draw, codec = random.Random(7), Codec(target.vocabulary)
     for number in range(150):
         given = (
@@ -113,11 +113,13 @@ def test_random_programs_parse_and_are_formatted(target: Target, tmp_path: Path)
         (tmp_path / f"program_{number}.py").write_text(target.harness.emit(given).text)
     repro = target.harness.repro(given, 0, "any")
     (tmp_path / "repro.py").write_text(repro)
-    command = [sys.executable, "-m", "ruff", "format", "--check", "--isolated"]
-    done = subprocess.run(
-        [*command, "--line-length=100", str(tmp_path)], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout[:2000]
+    for command in (["format", "--check", "--line-length=100"], ["check", "--select=F821,F823"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, "--isolated", str(tmp_path)],
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout[:2000]
 
 
 @TARGETS
