@@ -179,6 +179,12 @@ class Runtime(ABC):
         return known[name]
 
 
+def documenting(table: Iterable[tuple[str, str, str]], error: tuple[str, ...], message: str) -> str:
+    """The documentation that covers an exception, or the empty string: the first row of (class
+    name, part of the message, page) that fits it."""
+    return next((page for name, part, page in table if name in error and part in message), "")
+
+
 def segfault() -> None:
     """For a fault: die of a signal."""
     ctypes.string_at(0)

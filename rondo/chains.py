@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 
-from rondo.codec import MAX_STEPS, Codec, records_of, replay_record
-from rondo.generate import COSTLY_LONGEST, LONGEST, Draw
+from rondo.codec import Codec, records_of, replay_record
+from rondo.generate import Draw, longest
 from rondo.sampler import Chain, Counts, Drawn, propose
 from rondo.testcase import Model, TestCase
 
@@ -28,17 +28,13 @@ Allowed = Callable[[TestCase], bool]
 class Chains:
     """Several chains over one corpus; `allowed` says which cases are in their target's support."""
 
-    def __init__(
-        self, codec: Codec, allowed: Allowed, seen: Iterable[tuple[str, int]] = ()
-    ) -> None:
-        self.counts = Counts(seen)
+    def __init__(self, codec: Codec, allowed: Allowed) -> None:
+        self.counts = Counts()
         self._codec = codec
         self._allowed = allowed
         self._chains: list[tuple[bytes, Chain]] = []
         self._met: deque[tuple[bytes, tuple[str, ...]]] = deque(maxlen=KEPT)
         self._asked: dict[bytes, Chain] = {}
-        self.proposed = 0
-        self.accepted = 0
 
     def propose(self, rng: random.Random) -> bytes:
         """The bytes that one of the chains wants to see run, or none while there is no case yet."""
@@ -50,16 +46,16 @@ class Chains:
         head, chain = self._chains[place]
         if chain.still >= STUCK:
             head, chain = self._chains[place] = self._started(rng)
-        case = self._codec.decode(head)
-        most = min(
-            COSTLY_LONGEST if self._codec.vocabulary.costly(case.settings) else LONGEST, MAX_STEPS
-        )
+        start = self._codec.decode(head)
+        most = longest(self._codec, start.settings)
+        draw = _drawing(self._codec, start.model)
         for _ in range(_TRIES):
-            records = propose(rng, chain.records, _drawing(self._codec, case.model), most)
-            data = self._codec.canonical(head + b"".join(records))
-            if records == chain.records or not self._allowed(self._codec.decode(data)):
+            records = propose(rng, chain.records, draw, most)
+            case = self._codec.decode(head + b"".join(records))
+            if records == chain.records or not self._allowed(case):
                 chain.still += 1
                 continue
+            data = self._codec.encode(case)
             chain.pending = records
             self._asked[data] = chain
             return data
@@ -70,8 +66,7 @@ class Chains:
         self.counts.record(signatures)
         chain = self._asked.pop(data, None)
         if chain is not None and chain.pending is not None:
-            self.proposed += 1
-            self.accepted += chain.decide(rng, signatures, self.counts)
+            chain.decide(rng, signatures, self.counts)
         if signatures:
             self._met.append((data, signatures))
 

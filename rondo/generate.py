@@ -202,16 +202,21 @@ def random_case(rng: random.Random, codec: Codec) -> TestCase:
     return codec.normal(bounded(rng, codec, case))
 
 
+def longest(codec: Codec, settings: tuple[tuple[str, str], ...]) -> int:
+    """How many steps a sequence may have under these settings."""
+    return COSTLY_LONGEST if codec.vocabulary.costly(settings) else LONGEST
+
+
 def bounded(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
     """A case cut to what is worth its time: a window of its steps, and a small model where each
     compile costs seconds; a transformer through a C++ compiler takes more than a minute."""
     costly = codec.vocabulary.costly(case.settings)
-    longest = COSTLY_LONGEST if costly else LONGEST
+    most = longest(codec, case.settings)
     if costly:
         case = case.with_operators(case.model.operators[:MOST_COSTLY_OPERATORS])
         if len(grow(case.model).nodes) > MOST_COSTLY_NODES:
             case = replace(case, model=replace(case.model, architecture="nothing"))
-    if len(case.steps) <= longest:
+    if len(case.steps) <= most:
         return case
-    start = rng.randint(0, len(case.steps) - longest)
-    return case.with_steps(case.steps[start : start + longest])
+    start = rng.randint(0, len(case.steps) - most)
+    return case.with_steps(case.steps[start : start + most])

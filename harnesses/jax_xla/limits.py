@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from harnesses.base import documenting
+
 _DOCS = "https://docs.jax.dev/en/latest/"
 
 _DOCUMENTED = (
@@ -32,7 +34,4 @@ _DOCUMENTED = (
 
 def documented(error: tuple[str, ...], message: str) -> str:
     """The documentation that covers an exception, or the empty string."""
-    for name, part, page in _DOCUMENTED:
-        if name in error and part in message:
-            return page
-    return ""
+    return documenting(_DOCUMENTED, error, message)
