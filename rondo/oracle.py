@@ -25,7 +25,7 @@ from rondo.executor.protocol import (
     Outcome,
     StepRecord,
 )
-from rondo.numerics import difference
+from rondo.numerics import coarsest, difference
 from rondo.testcase import TestCase
 
 SYMPTOM_OF_ROLE = {
@@ -328,11 +328,13 @@ class Oracle:
         references = _by_place(wide.observations) if wide and not wide.error else {}
         expected = _by_place(eager.observations)
         actual = _by_place(got.observations)
+        precision = coarsest(seen.dtype for seen in eager.observations)
         for role, path in _places(expected, actual):
             if eager.error and role in ("output", "input"):
                 continue
+            place = role, path
             detail = _observed(
-                expected.get((role, path)), actual.get((role, path)), references.get((role, path))
+                expected.get(place), actual.get(place), references.get(place), precision
             )
             if detail:
                 symptom = SYMPTOM_OF_ROLE[role]
@@ -373,11 +375,14 @@ def _places(
 
 
 def _observed(
-    expected: Observation | None, actual: Observation | None, wide: Observation | None
+    expected: Observation | None,
+    actual: Observation | None,
+    wide: Observation | None,
+    precision: str,
 ) -> str:
     if expected is None or actual is None:
         return "missing" if actual is None else "not there in eager execution"
-    return difference(expected, actual, wide)
+    return difference(expected, actual, wide, precision)
 
 
 def _arm_seconds(outcome: Outcome) -> tuple[tuple[str, float], ...]:

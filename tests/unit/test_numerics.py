@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rondo.executor.protocol import Observation
-from rondo.numerics import difference
+from rondo.numerics import coarsest, difference
 
 
 def seen(values: object, dtype: str = "float32", note: str = "") -> Observation:
@@ -60,3 +60,11 @@ def test_being_as_close_to_the_reference_as_eager_is_no_difference() -> None:
 def test_a_reference_that_is_not_finite_proves_nothing() -> None:
     wide = seen([np.inf], "float64")
     assert difference(seen([1.0]), seen([2.0]), wide) != ""
+
+
+def test_a_float32_value_made_of_bfloat16_ones_is_as_exact_as_these_are() -> None:
+    eager, got = seen([1.42188]), seen([1.41992])
+    assert difference(eager, got) != ""
+    assert difference(eager, got, precision=coarsest(["float32", "bfloat16", "int32"])) == ""
+    assert difference(eager, seen([1.3]), precision="bfloat16") != ""
+    assert coarsest(["int32"]) == ""
