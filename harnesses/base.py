@@ -19,7 +19,7 @@ import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -202,9 +202,16 @@ def allocate() -> None:
         kept.append(bytearray(64 << 20))
 
 
-def kernel_store(package: str, version: str) -> Path:
+STORE_BYTES = 2 << 30
+
+
+def kernel_store(package: str, version: str, most: int = STORE_BYTES) -> Path:
     """A folder that outlives the process for what is addressed by its whole content, such as
-    compiled kernels: below RONDO_CACHE, or the user's cache folder."""
+    compiled kernels: below RONDO_CACHE, or the user's cache folder.
+
+    When it holds more than `most` bytes, what was read or written least recently goes until half
+    is left.
+    """
     root = os.environ.get("RONDO_CACHE") or Path.home() / ".cache" / "rondo"
     folder = Path(root) / f"{package}-{version}"
     try:
@@ -214,7 +221,26 @@ def kernel_store(package: str, version: str) -> Path:
             f"cannot write the kernel store {folder}: {error.strerror}",
             "set RONDO_CACHE to a folder that can be written",
         ) from error
+    _trim(folder, most)
     return folder
+
+
+def _trim(folder: Path, most: int) -> None:
+    aged = []
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = Path(place, name)
+            with suppress(OSError):
+                facts = path.stat()
+                aged.append((max(facts.st_atime, facts.st_mtime), facts.st_size, path))
+    total = sum(size for _, size, _ in aged)
+    if total <= most:
+        return
+    for _, size, path in sorted(aged):
+        path.unlink(missing_ok=True)
+        total -= size
+        if total <= most // 2:
+            return
 
 
 def state_folder(package: str) -> Path:

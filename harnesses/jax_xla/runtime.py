@@ -22,6 +22,7 @@ import numpy as np
 from harnesses.base import Fault, Runtime, kernel_store, state_folder
 from harnesses.jax_xla.behaviour import listen, observed
 from harnesses.jax_xla.faults import FAULTS
+from harnesses.jax_xla.primitives import PrimitiveStore
 from harnesses.jax_xla.speed import keep_context, keep_executables
 from rondo.executor.protocol import Observation
 
@@ -37,7 +38,8 @@ class JaxRuntime(Runtime):
         self._state = state_folder("jax")
         tempfile.tempdir = str(self._state)
         jax.config.update("jax_num_cpu_devices", 2)
-        keep_executables(kernel_store("jax", jax.__version__))
+        store = kernel_store("jax", jax.__version__)
+        self._primitives = PrimitiveStore(store, keep_executables(store))
         keep_context()
         listen()
         warnings.filterwarnings("ignore")
@@ -84,9 +86,11 @@ class JaxRuntime(Runtime):
                 if jax.config.values.get(name) != value:
                     jax.config.update(name, value)
 
-    def uncompiled(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def uncompiled(self) -> Iterator[None]:
         """Plain Python, operation by operation."""
-        return jax.disable_jit()
+        with jax.disable_jit(), self._primitives.kept_primitives():
+            yield
 
     @contextmanager
     def widen(self, module: ModuleType) -> Iterator[None]:

@@ -14,17 +14,24 @@ from rondo.oracle import Limits, Oracle
 
 
 @contextmanager
-def judging(target: str, *faults: str, limits: Limits | None = None) -> Iterator[Oracle]:
-    """An oracle with a server of its own."""
-    harness = base.load(target)
-    if importlib.util.find_spec(harness.package) is None:
-        pytest.skip(f"{harness.package} is not installed")
+def serving(target: str, *faults: str) -> Iterator[ForkServer]:
+    """A warmed server."""
+    package = base.load(target).package
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
     server = ForkServer(target, faults)
     server.start()
     try:
-        yield Oracle(harness, server, limits)
+        yield server
     finally:
         server.close()
+
+
+@contextmanager
+def judging(target: str, *faults: str, limits: Limits | None = None) -> Iterator[Oracle]:
+    """An oracle with a server of its own."""
+    with serving(target, *faults) as server:
+        yield Oracle(base.load(target), server, limits)
 
 
 @pytest.fixture(scope="session")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import importlib.metadata
+from pathlib import Path
 
 import pytest
 
 from harnesses.jax_xla import HARNESS
 from rondo.errors import FormatError
+from rondo.executor.protocol import EAGER, Job, Observation, Outcome
 from rondo.oracle import Limits, Oracle
 from tests.cases import call, case, event, through_bytes
-from tests.frameworks.conftest import judging
+from tests.frameworks.conftest import judging, serving
 from tests.frameworks.public_jax_bugs import FAULTS, PUBLIC_BUGS
 
 SHAPES_DIFFER = through_bytes(case("branch_batch", call(2), call(3)), HARNESS.vocabulary)
@@ -67,6 +69,28 @@ def test_same_case_gives_the_same_verdict_and_behaviour(jax_oracle: Oracle) -> N
         first, second = jax_oracle.judge(given), jax_oracle.judge(given)
         assert first.behaviour == second.behaviour
         assert first.difference == second.difference
+
+
+@pytest.mark.framework
+def test_kept_primitives_give_what_jax_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RONDO_CACHE", str(tmp_path))
+    given = [through_bytes(written, HARNESS.vocabulary) for _, written in PUBLIC_BUGS.values()]
+    programs = [HARNESS.emit(one) for one in given]
+    jobs = [Job(p.text, (EAGER,), tuple(sorted(p.raising))) for p in programs]
+    with serving("jax_xla") as server:
+        empty = [_seen(server.run(job)) for job in jobs]
+        kept = set(tmp_path.glob("jax-*/primitive-*"))
+        filled = [_seen(server.run(job)) for job in jobs]
+    assert len(kept) > 10
+    assert set(tmp_path.glob("jax-*/primitive-*")) == kept
+    assert empty == filled
+    assert all(observations for case_seen in empty for observations in case_seen)
+
+
+def _seen(outcome: Outcome) -> list[tuple[Observation, ...]]:
+    return [record.observations for record in outcome.arms["eager"]]
 
 
 @pytest.mark.framework
