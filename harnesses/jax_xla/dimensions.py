@@ -196,13 +196,13 @@ def _donating(plan: CallPlan) -> None:
     callee("f", 'f = s.jit("donating", s.model, donate_argnames=("x",))')(plan)
 
 
-def _closed_over(text: str) -> Effect:
-    """Call through a closure of `x` over the other arguments; the plan's arguments stay inside."""
+def _closed_over(says: str, text: str) -> Effect:
+    """Call through a closure of `x` over the other arguments, which holds the plan's arguments."""
 
     def apply(plan: CallPlan) -> None:
         plan.fields["closure"] = text
 
-    return Effect("through a new jit of a closure over the other arguments", apply)
+    return Effect(f"through {says} a closure over the other arguments", apply)
 
 
 _PLAIN = plain_effects("array")
@@ -297,13 +297,15 @@ _TABLE: dict[str, dict[str, Effect]] = {
             "through a jitted partial",
             callee("f", "f = jax.jit(functools.partial(s.model), static_argnames=STATIC)"),
         ),
-        "closure": _closed_over("jax.jit(lambda x: {call})(x)"),
-        "closure_twice": _closed_over("twice(jax.jit(lambda x: {call}), x)"),
+        "closure": _closed_over("a new jit of", "jax.jit(lambda x: {call})(x)"),
+        "closure_twice": _closed_over(
+            "the same new jit, twice, of", "twice(jax.jit(lambda x: {call}), x)"
+        ),
         "shape_first": Effect("after eval_shape", put(first="jax.eval_shape")),
         "jaxpr_first": Effect("after make_jaxpr", put(first="jax.make_jaxpr")),
-        "grad_inside": _closed_over("gradient(lambda x: {call})(x)"),
-        "vmap_inside": _closed_over("mapped(lambda x: {call})(jnp.stack([x, x]))"),
-        "checkpoint": _closed_over("remat(lambda x: {call})(x)"),
+        "grad_inside": _closed_over("the gradient of", "gradient(lambda x: {call})(x)"),
+        "vmap_inside": _closed_over("vmap of", "mapped(lambda x: {call})(jnp.stack([x, x]))"),
+        "checkpoint": _closed_over("checkpoint of", "remat(lambda x: {call})(x)"),
         "donate": Effect("with the input donated", _donating),
         "inline": Effect(
             "through an inlined jit", callee("f", 'f = s.jit("inline", s.model, inline=True)')
