@@ -103,7 +103,7 @@ def changes_of(case: TestCase, vocabulary: Vocabulary) -> tuple[str, ...]:
     dynamic value is another mechanism than a guard.
     """
     calls = [step for step in case.steps if isinstance(step, Call)]
-    found = {_event_change(s, vocabulary) for s in case.steps if isinstance(s, Event)}
+    found = {event_change(s, vocabulary) for s in case.steps if isinstance(s, Event)}
     for before, after in pairwise(calls):
         for name in changed_dimensions(before, after):
             found.add(_dimension_change(name, before, after, vocabulary))
@@ -116,7 +116,8 @@ def _value(step: Call, name: str) -> str:
     return str(step.batch) if name == "batch" else step.get(name, "")
 
 
-def _event_change(step: Event, vocabulary: Vocabulary) -> str:
+def event_change(step: Event, vocabulary: Vocabulary) -> str:
+    """An event as a change: with its value where values work through different mechanisms."""
     return f"{step.kind}={step.value}" if vocabulary.event[step.kind].mechanisms else step.kind
 
 

@@ -32,6 +32,7 @@ from rondo.identity import (
     Identity,
     changes_of,
     death_stack,
+    event_change,
     families_of,
     identify,
     plain_name,
@@ -106,7 +107,7 @@ class Triage:
                 return identity.name
             if not covers(identity, case, self._codec.vocabulary, found.symptom):
                 continue
-            without = self._codec.normal(subtract(case, identity))
+            without = self._codec.normal(subtract(case, identity, self._codec.vocabulary))
             if self._oracle.look(without).kind == "pass":
                 return identity.name
         return ""
@@ -115,7 +116,7 @@ class Triage:
         """The case without the causes of all known findings."""
         for identity in self._known:
             if covers(identity, case, self._codec.vocabulary):
-                case = self._codec.normal(subtract(case, identity))
+                case = self._codec.normal(subtract(case, identity, self._codec.vocabulary))
         return case
 
     def _join(self, name: str) -> Triaged:
@@ -218,28 +219,38 @@ def covers(identity: Identity, case: TestCase, vocabulary: Vocabulary, symptom: 
     )
 
 
-def subtract(case: TestCase, identity: Identity) -> TestCase:
+def subtract(case: TestCase, identity: Identity, vocabulary: Vocabulary) -> TestCase:
     """The case without what causes a known finding: its events left out, its dimensions held at
-    the first call's value; where nothing but repetition causes it, its operators left out."""
-    names = {plain_name(change) for change in identity.changes}
-    if not names:
+    the first call's value; where nothing but repetition causes it, its operators left out.
+
+    A change that names a value (`replace_method=class`) leaves the other values alone.
+    """
+    if not identity.changes:
         ops = {op for family in identity.families for op in FAMILIES[family]}
         kept = tuple(op for op in case.model.operators if op.kind not in ops)
         return case.with_operators(kept)
     first = next((step for step in case.steps if isinstance(step, Call)), Call())
     steps = [
-        step if isinstance(step, Event) else _held(step, first, names)
+        step if isinstance(step, Event) else _held(step, first, identity.changes)
         for step in case.steps
-        if not (isinstance(step, Event) and step.kind in names)
+        if not (isinstance(step, Event) and event_change(step, vocabulary) in identity.changes)
     ]
     return case.with_steps(tuple(steps))
 
 
-def _held(step: Call, first: Call, names: set[str]) -> Call:
-    batch = first.batch if "batch" in names else step.batch
-    kept = [d for d in step.deviations if d.dimension not in names]
-    kept += [d for d in first.deviations if d.dimension in names]
-    return Call(batch, tuple(kept[:3]))
+def _held(step: Call, first: Call, changes: tuple[str, ...]) -> Call:
+    batch = first.batch if "batch" in {plain_name(change) for change in changes} else step.batch
+    kept = {d.dimension: d for d in step.deviations}
+    start = {d.dimension: d for d in first.deviations}
+    for change in changes:
+        name, value = plain_name(change), change.partition("=")[2]
+        own = kept.get(name)
+        if value and own is not None and own.value != value:
+            continue
+        kept.pop(name, None)
+        if name in start:
+            kept[name] = start[name]
+    return Call(batch, tuple(kept.values())[:3])
 
 
 def run_repro(path: Path) -> int:

@@ -64,8 +64,19 @@ def test_a_known_cause_is_covered_and_taken_out() -> None:
     assert covers(known, hook, VOCABULARY, "wrong_gradient")
     assert not covers(known, hook, VOCABULARY, "crash")
     assert not covers(known, case("relu", call(), call(3)), VOCABULARY)
-    left = subtract(through_bytes(hook, VOCABULARY), known)
+    left = subtract(through_bytes(hook, VOCABULARY), known, VOCABULARY)
     assert changes_of(left, VOCABULARY) == ()
+
+
+def test_only_the_value_that_a_known_cause_names_is_taken_out() -> None:
+    on_class, code = event("replace_method", "class"), event("replace_method", "code")
+    known = identity(case("call_method", call(), on_class, call()))
+    both = through_bytes(case("call_method", call(), on_class, code, call()), VOCABULARY)
+    left = subtract(both, known, VOCABULARY)
+    assert changes_of(left, VOCABULARY) == ("replace_method=code",)
+    overlap = identity(case("add_tensor", call(alias="overlapping"), call()))
+    view = case("add_tensor", call(), call(alias="view"), call(alias="overlapping"))
+    assert subtract(view, overlap, VOCABULARY).steps == (call(), call(alias="view"), call())
 
 
 def test_known_entries_match_what_they_name_and_nothing_else() -> None:
