@@ -121,6 +121,7 @@ def _route(plan: CallPlan) -> None:
 
 
 _NUMPY_ARRAY = re.compile(r"\bnumpy_|\bnp\.broadcast_to")
+_NUMPY_TREE = re.compile(r"\bs\.(params|state) = .*\bnp\.asarray\(v\)")
 _BOUND = re.compile(r"lambda ([a-z, ]+):")
 
 
@@ -139,17 +140,20 @@ def _name_long_call(plan: CallPlan) -> None:
 _LONG = 85
 
 
-def _model(model: Form, factory: bool, numpy: bool) -> list[str]:
+def _model(model: Form, factory: bool, steps: str) -> list[str]:
     """The model function; inside a factory where a captured value or a second one is wanted.
 
-    Where a call gives it NumPy arrays it makes JAX's of them: NumPy's own arithmetic is not what
+    Where a step gives it NumPy arrays it makes JAX's of them: NumPy's own arithmetic is not what
     a traced function does, so eager execution would be another computation.
     """
     text = model_text(model.graph, TEMPLATES)
+    numpy = _NUMPY_ARRAY.search(steps) is not None
     arrays = [name for name in ("x", "y") if numpy and name in model.arrays]
+    trees = [name for name in _NUMPY_TREE.findall(steps) if name in model.arrays]
     body = [
+        *(f"{name} = jax.tree.map(jnp.asarray, {name})" for name in dict.fromkeys(trees)),
         *(f"{name} = jnp.asarray({name})" for name in arrays),
-        *(["state = dict(state)"] if model.has_state else []),
+        *(["state = dict(state)"] if model.has_state and "state" not in trees else []),
         *text.forward,
         f"return {text.result}, state" if model.has_state else f"return {text.result}",
     ]
@@ -211,7 +215,7 @@ def _module(case: TestCase, model: Form, functions: list[list[str]]) -> str:
     own = module_blocks(model_text(model.graph, TEMPLATES).module)
     blocks = [
         *([own] if own else []),
-        _model(model, factory, _NUMPY_ARRAY.search(steps) is not None),
+        _model(model, factory, steps),
         _init(model.graph, case.model.seed),
         _state_class(case, model, factory, steps),
         *functions,

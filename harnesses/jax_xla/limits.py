@@ -25,6 +25,13 @@ _DOCUMENTED = (
         + "faq.html#controlling-data-and-computation-placement-on-devices",
     ),
     (
+        "ValueError",
+        "Disable jit is not supported in the AOT path",
+        "a function jitted while jit is disabled cannot be lowered: the message itself; "
+        + _DOCS
+        + "aot.html",
+    ),
+    (
         "FloatingPointError",
         "",
         "debug_nans checks what a compiled function returns: " + _DOCS + "debugging/flags.html",
