@@ -18,6 +18,11 @@ _DOCUMENTED = (
         "a donated array must not be used again: " + _DOCS + "buffer_donation.html",
     ),
     (
+        "JaxRuntimeError",
+        "that was previously donated in the same call",
+        "a donated array must not be used again: " + _DOCS + "buffer_donation.html",
+    ),
+    (
         "ValueError",
         "Received incompatible devices for jitted computation",
         "what a compiled function returns is committed to its devices: "
