@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 from rondo.codec import Codec, records_of, replay_record
@@ -25,6 +26,15 @@ _REPLAYED, _EVENTS = 0.25, 0.4
 Allowed = Callable[[TestCase], bool]
 
 
+@dataclass(slots=True)
+class Moves:
+    """What all chains together have proposed, accepted, and how often they started again."""
+
+    proposed: int = 0
+    accepted: int = 0
+    restarts: int = 0
+
+
 class Chains:
     """Several chains over one corpus; `allowed` says which cases are in their target's support."""
 
@@ -34,10 +44,16 @@ class Chains:
         self._allowed = allowed
         self._chains: list[tuple[bytes, Chain]] = []
         self._met: deque[tuple[bytes, tuple[str, ...]]] = deque(maxlen=KEPT)
-        self._asked: dict[bytes, Chain] = {}
+        self._asked = b""
+        self._asking: Chain | None = None
+        self.moves = Moves()
 
     def propose(self, rng: random.Random) -> bytes:
-        """The bytes that one of the chains wants to see run, or none while there is no case yet."""
+        """The bytes that one of the chains wants to see run, or none while there is no case yet.
+
+        What was proposed before and has not run by now never will, and is forgotten.
+        """
+        self._asking = None
         if not self._met:
             return b""
         if len(self._chains) < CHAINS:
@@ -46,6 +62,7 @@ class Chains:
         head, chain = self._chains[place]
         if chain.still >= STUCK:
             head, chain = self._chains[place] = self._started(rng)
+            self.moves.restarts += 1
         start = self._codec.decode(head)
         most = longest(self._codec, start.settings)
         draw = _drawing(self._codec, start.model)
@@ -57,16 +74,23 @@ class Chains:
                 continue
             data = self._codec.encode(case)
             chain.pending = records
-            self._asked[data] = chain
+            self._asked, self._asking = data, chain
             return data
         return b""
 
-    def observe(self, data: bytes, signatures: tuple[str, ...], rng: random.Random) -> None:
-        """A case has run: count what it showed, and let the chain that asked for it decide."""
-        self.counts.record(signatures)
-        chain = self._asked.pop(data, None)
-        if chain is not None and chain.pending is not None:
-            chain.decide(rng, signatures, self.counts)
+    def observe(
+        self, data: bytes, signatures: tuple[str, ...], rng: random.Random, mutant: bool = True
+    ) -> None:
+        """A case has run: count what it showed, and let the chain that asked for it decide.
+
+        A case of the corpus was counted when it was found as a mutant.
+        """
+        if mutant:
+            self.counts.record(signatures)
+        if self._asking is not None and data == self._asked:
+            self.moves.proposed += 1
+            self.moves.accepted += self._asking.decide(rng, signatures, self.counts)
+            self._asking = None
         if signatures:
             self._met.append((data, signatures))
 

@@ -23,6 +23,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from math import fsum
 
 Records = tuple[bytes, ...]
 Drawn = Callable[[random.Random], bytes]
@@ -41,7 +42,7 @@ class Counts:
 
     def weight(self, signatures: Iterable[str]) -> float:
         """The sum of 1 / N(s) over the distinct signatures of a case; a new one counts 1."""
-        return sum(1 / max(self.seen[s], 1) for s in set(signatures))
+        return fsum(1 / max(self.seen[s], 1) for s in set(signatures))
 
 
 def propose(rng: random.Random, records: Records, draw: Drawn, most: int) -> Records:
@@ -86,20 +87,16 @@ class Chain:
     records: Records
     signatures: tuple[str, ...]
     still: int = 0
-    proposed: int = 0
-    accepted: int = 0
     pending: Records | None = field(default=None)
 
     def decide(self, rng: random.Random, signatures: tuple[str, ...], counts: Counts) -> bool:
         """Accept or reject what was proposed, whose run has shown `signatures`."""
         assert self.pending is not None
-        self.proposed += 1
         here = counts.weight(self.signatures)
         ratio = counts.weight(signatures) / here if here else 1.0
         moved = rng.random() < ratio
         if moved:
             self.records, self.signatures = self.pending, signatures
-        self.accepted += moved
         self.still = 0 if moved else self.still + 1
         self.pending = None
         return moved
