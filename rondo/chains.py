@@ -1,7 +1,7 @@
 """The chains of a campaign: between libFuzzer, which asks for the next input, and `rondo.sampler`.
 
 A proposal is handed to libFuzzer as a mutant; when its run comes back the chain decides. Each chain
-starts from a case whose behaviour is rare by then, and starts again when it has stood still.
+starts from a case whose behaviour is rare by then, and starts again when it has run dry.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from rondo.sampler import Chain, Counts, Drawn, propose
 from rondo.testcase import Model, TestCase
 
 CHAINS = 4
-STUCK = 12
-"""A chain that has rejected so many proposals in a row starts again."""
+DRY = 12
+"""A chain that has met no new signature for so many proposals starts again."""
 KEPT = 256
 _TRIES = 8
 _REPLAYED, _EVENTS = 0.25, 0.4
@@ -60,7 +60,7 @@ class Chains:
             self._chains.append(self._started(rng))
         place = rng.randrange(len(self._chains))
         head, chain = self._chains[place]
-        if chain.still >= STUCK:
+        if chain.dry >= DRY:
             head, chain = self._chains[place] = self._started(rng)
             self.moves.restarts += 1
         start = self._codec.decode(head)
@@ -70,7 +70,7 @@ class Chains:
             records = propose(rng, chain.records, draw, most)
             case = self._codec.decode(head + b"".join(records))
             if records == chain.records or not self._allowed(case):
-                chain.still += 1
+                chain.dry += 1
                 continue
             data = self._codec.encode(case)
             chain.pending = records

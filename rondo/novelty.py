@@ -2,58 +2,61 @@
 
 A stateful bug needs a piece of state, a change of something, and a call that shows it. So a case is
 described by its *situations*: each operator of its model, and each of its settings, together with
-each change between two of its calls. Counting them costs no run at all, and it spares the search
-the thousandth case of what is drawn often, which independent draws spend most of their time on.
-Among the candidates the one with the largest sum of 1 / (1 + N) over its situations, for each step
-that it takes, is run: the weights of the Metropolis-Hastings target, of inputs in place of
-behaviour. The idea is that of adaptive random testing (Chen, Leung and Mak 2004).
+each change between two of its calls; and two such changes at once. Counting them costs no run at
+all, and it spares the search the thousandth case of what is drawn often, which independent draws
+spend most of their time on. Among the candidates the one with the largest sum of 1 / (1 + N) over
+its situations, for each step that it takes, is run: the weights of the Metropolis-Hastings target,
+of inputs in place of behaviour. The idea is that of adaptive random testing (Chen, Leung and Mak
+2004).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import combinations
 from math import fsum
 
 from rondo.signature import changed_dimensions
 from rondo.testcase import Call, Deviation, Event, TestCase
 
-CANDIDATES = 8
-"""How many candidates a case is chosen from: each costs about a millisecond to draw and weigh."""
+CANDIDATES = 12
+"""How many candidates a case is chosen from: each costs half a millisecond to draw and weigh."""
 _BASE_STEPS = 3
 """What a case costs beside its steps, in steps."""
 Situation = tuple[str, ...]
+Change = tuple[str, str]
 
 
 def situations(case: TestCase) -> frozenset[Situation]:
     """What a case tries: (carrier, changed thing) and (carrier, changed thing, old and new value),
-    the carrier being an operator or a setting."""
+    the carrier being an operator or a setting; and (changed thing, changed thing) at once."""
     model = case.model
     carriers = {operator.kind for operator in model.operators} | {model.architecture}
     carriers |= {f"{name}={value}" for name, value in case.settings}
     found: set[Situation] = set()
-    for name, values in set(_changes(case)):
-        found |= {(carrier, name) for carrier in carriers}
-        found |= {(carrier, name, values) for carrier in carriers}
+    for changes in set(_changes(case)):
+        found |= {(carrier, name) for name, _ in changes for carrier in carriers}
+        found |= {(carrier, *change) for change in changes for carrier in carriers}
+        found |= set(combinations(sorted({name for name, _ in changes}), 2))
     return frozenset(found)
 
 
-def _changes(case: TestCase) -> Iterator[tuple[str, str]]:
-    """(what changed, from what to what) before each call after the first; a call like the one
-    before it repeats."""
+def _changes(case: TestCase) -> Iterator[tuple[Change, ...]]:
+    """(what changed, from what to what) before each call after the first, at once; a call like the
+    one before it repeats."""
     before: Call | None = None
-    between: list[tuple[str, str]] = []
+    between: list[Change] = []
     for step in case.steps:
         if isinstance(step, Event):
             between.append((step.kind, step.value))
             continue
         if before is not None:
-            changes = [*between, *_between(before, step)]
-            yield from changes or [("repeat", "")]
+            yield (*between, *_between(before, step)) or (("repeat", ""),)
         before, between = step, []
 
 
-def _between(before: Call, after: Call) -> Iterator[tuple[str, str]]:
+def _between(before: Call, after: Call) -> Iterator[Change]:
     old, new = _values(before.deviations), _values(after.deviations)
     for name in changed_dimensions(before, after):
         if name == "batch":

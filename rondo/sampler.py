@@ -13,8 +13,9 @@ accepted with min(1, w(x') / w(x)), w being the sum (Metropolis et al. 1953, Has
   at the shortest and the longest length the move that has nowhere to go stays where it is;
 - *swap*: two records change places, which is its own inverse.
 
-N grows while the chain runs, so the target moves, slowly; a chain that stands still for long starts
-again from a case that is rare by then.
+N grows while the chain runs, so the target moves, slowly; a chain that has not met a new signature
+for long starts again from a case that is rare by then. It keeps its model, so however freely it
+moves it runs dry.
 """
 
 from __future__ import annotations
@@ -82,11 +83,12 @@ _MOVES = (_resample, _resample, _insert, _delete, _swap)
 
 @dataclass(slots=True)
 class Chain:
-    """One chain: where it stands, the signatures seen there, and how long it has stood still."""
+    """One chain: where it stands, the signatures seen there, and how many proposals ago it met a
+    signature for the first time."""
 
     records: Records
     signatures: tuple[str, ...]
-    still: int = 0
+    dry: int = 0
     pending: Records | None = field(default=None)
 
     def decide(self, rng: random.Random, signatures: tuple[str, ...], counts: Counts) -> bool:
@@ -97,6 +99,7 @@ class Chain:
         moved = rng.random() < ratio
         if moved:
             self.records, self.signatures = self.pending, signatures
-        self.still = 0 if moved else self.still + 1
+        new = any(counts.seen[s] <= 1 for s in signatures)
+        self.dry = 0 if new else self.dry + 1
         self.pending = None
         return moved

@@ -98,12 +98,20 @@ class Search:
                 return Mutant(asked, (CHAIN,))
         made = self._made(rng, data, other)
         for _ in range(_ROUNDS):
-            drawn = islice(made, CANDIDATES if self._options.novelty else 1)
-            for case, names in sorted(drawn, key=lambda pair: -self.tried.score(pair[0])):
+            for case, names in self._ranked(islice(made, CANDIDATES)):
                 found = self._codec.encode(self._codec.normal(case))
                 if len(found) <= most and found != data:
                     return Mutant(found, names)
         return Mutant(self._sized(data, most))
+
+    def _ranked(self, made: Iterator[tuple[TestCase, Names]]) -> list[tuple[TestCase, Names]]:
+        """The candidates that cost the whole compiler or not as the first one does, best first:
+        what costs more is shorter and has less to show, and must not be starved for it."""
+        if not self._options.novelty:
+            return [next(made)]
+        first, *others = [(*one, self._codec.vocabulary.costly(one[0].settings)) for one in made]
+        alike = [(case, names) for case, names, costly in (first, *others) if costly == first[2]]
+        return sorted(alike, key=lambda pair: -self.tried.score(pair[0]))
 
     def _made(
         self, rng: random.Random, data: bytes, other: bytes
