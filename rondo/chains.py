@@ -65,7 +65,7 @@ class Chains:
             self.moves.restarts += 1
         start = self._codec.decode(head)
         most = longest(self._codec, start.settings)
-        draw = _drawing(self._codec, start.model)
+        draw = self.drawing(start.model)
         for _ in range(_TRIES):
             records = propose(rng, chain.records, draw, most)
             case = self._codec.decode(head + b"".join(records))
@@ -93,6 +93,10 @@ class Chains:
             self._asking = None
         if signatures:
             self._met.append((data, signatures))
+
+    def drawing(self, model: Model) -> Drawn:
+        """The measure that records of a model's sequences are drawn from."""
+        return _drawing(self._codec, model)
 
     def _started(self, rng: random.Random) -> tuple[bytes, Chain]:
         """A chain at a case drawn by how rare its behaviour is."""

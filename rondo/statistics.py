@@ -128,7 +128,8 @@ class Statistics:
         )
         try:
             with self._path.open("ab") as file:
-                file.write(msgspec.json.encode(snapshot) + b"\n")
+                # A line of its own even where a driver died while it wrote the one before.
+                file.write(b"\n" + msgspec.json.encode(snapshot) + b"\n")
         except OSError as error:
             raise RondoError(
                 f"cannot write {self._path}: {error.strerror}", "free some disk space"
@@ -147,12 +148,12 @@ def _share(part: float, whole: float) -> float:
 def read(folder: Path) -> dict[str, list[Snapshot]]:
     """The lines of every driver of a findings folder, by run, oldest first.
 
-    A last line that a killed driver did not finish is left out. Raises RondoError where there is no
-    such file, FormatError for lines of another form.
+    A line that a killed driver did not finish is left out. Raises RondoError where there is no such
+    file, FormatError for lines of another form.
     """
     path = folder / NAME
     try:
-        lines = path.read_bytes().splitlines(keepends=True)
+        lines = path.read_bytes().splitlines()
     except OSError as error:
         raise RondoError(
             f"{path} cannot be read: {error.strerror}",
@@ -160,14 +161,14 @@ def read(folder: Path) -> dict[str, list[Snapshot]]:
         ) from error
     runs: dict[str, list[Snapshot]] = {}
     for number, line in enumerate(lines, 1):
-        if not line.endswith(b"\n"):
-            continue
         try:
             snapshot = msgspec.json.decode(line, type=Snapshot)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except msgspec.ValidationError as error:
             raise FormatError(
                 f"line {number} of {path} is no statistics of this version: {error}",
                 "move the file away; campaigns start a new one",
             ) from error
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
         runs.setdefault(snapshot.run, []).append(snapshot)
     return runs

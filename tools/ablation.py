@@ -136,9 +136,12 @@ def _records(log: Path) -> list[CaseRecord]:
 
 
 def kept(file: Path) -> dict[tuple[str, str, str, int, int], Trial]:
-    """The trials of a file by their key; a last line that was cut off is left out."""
-    lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
-    trials = [msgspec.json.decode(line, type=Trial) for line in lines if line.endswith(b"\n")]
+    """The trials of a file by their key; a last line that was cut off is removed."""
+    data = file.read_bytes() if file.exists() else b""
+    whole = data[: data.rfind(b"\n") + 1]
+    if whole != data:
+        file.write_bytes(whole)
+    trials = [msgspec.json.decode(line, type=Trial) for line in whole.splitlines()]
     return {trial.key: trial for trial in trials}
 
 
