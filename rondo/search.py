@@ -107,7 +107,7 @@ class Search:
     def _ranked(self, made: Iterator[tuple[TestCase, Names]]) -> list[tuple[TestCase, Names]]:
         """The candidates that cost the whole compiler or not as the first one does, best first:
         what costs more is shorter and has less to show, and must not be starved for it."""
-        if not self._options.novelty:
+        if not self._options.novelty or self._options.replays:  # minimising wants what is near
             return [next(made)]
         first, *others = [(*one, self._codec.vocabulary.costly(one[0].settings)) for one in made]
         alike = [(case, names) for case, names, costly in (first, *others) if costly == first[2]]
