@@ -17,9 +17,9 @@ BIN := $(VENV)/bin
 NEEDS_torch_inductor := torch
 NEEDS_jax_xla := jax
 NEEDS := $(or $(NEEDS_$(TARGET)),core)
-EXTRAS_core :=
-EXTRAS_torch := [torch]
-EXTRAS_jax := [jax]
+EXTRAS_core := [plots]
+EXTRAS_torch := [plots,torch]
+EXTRAS_jax := [jax,plots]
 EXTRAS_test := [jax,torch,test]
 
 .PHONY: fuzz test lint doctor clean

@@ -19,7 +19,8 @@ _LIVE_EVERY = 0.5
 
 
 class CaseRecord(msgspec.Struct, frozen=True):
-    """One line of `--log`."""
+    """One line of `--log`: `mutators` made the case (none where it is the corpus's), `features` is
+    how many new ones it showed."""
 
     number: int
     digest: str
@@ -32,6 +33,8 @@ class CaseRecord(msgspec.Struct, frozen=True):
     traced: bool
     outcome: str
     finding: str
+    mutators: tuple[str, ...] = ()
+    features: int = 0
 
 
 class Progress:
@@ -41,6 +44,8 @@ class Progress:
         self.cases = 0
         self.verdicts: Counter[str] = Counter()
         self.findings: Counter[str] = Counter()
+        self.found: Counter[str] = Counter()
+        self.arm_seconds: dict[str, float] = {}
         self.child_seconds = 0.0
         self.wall_seconds = 0.0
         self._corpus = corpus
@@ -61,8 +66,12 @@ class Progress:
         self.verdicts[verdict.kind] += 1
         self.child_seconds += record.child_seconds
         self.wall_seconds += record.seconds
+        for arm, seconds in record.arms.items():
+            self.arm_seconds[arm] = self.arm_seconds.get(arm, 0.0) + seconds
         if record.outcome in ("new", "joined"):
             self.findings[record.outcome] += 1
+        if record.outcome == "new":
+            self.found[record.verdict] += 1
         if self._log is not None:
             self._log.write(msgspec.json.encode(record) + b"\n")
             self._log.flush()
@@ -92,7 +101,7 @@ class Progress:
             f"{self.seconds:.0f} s",
             f"{self.cases} cases",
             f"{rate:.2f} cases/s",
-            f"corpus {self._corpus_size()}",
+            f"corpus {'-' if self._corpus is None else self.corpus_size()}",
             f"features {features}",
             f"findings {self.findings['new']} new, {self.findings['joined']} joined",
             f"valid {valid:.0%}",
@@ -113,7 +122,6 @@ class Progress:
             f"\nfindings are in {folder}: `rondo findings {folder}` lists them"
         )
 
-    def _corpus_size(self) -> str:
-        if self._corpus is None:
-            return "-"
-        return str(len(os.listdir(self._corpus)))
+    def corpus_size(self) -> int | None:
+        """How many files the corpus has, None where there is no corpus folder."""
+        return None if self._corpus is None else len(os.listdir(self._corpus))

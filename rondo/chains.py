@@ -1,7 +1,7 @@
 """The chains of a campaign: between libFuzzer, which asks for the next input, and `rondo.sampler`.
 
 A proposal is handed to libFuzzer as a mutant; when its run comes back the chain decides. Each chain
-starts from a case whose behaviour is rare by then, and starts again when it has stood still.
+starts from a case whose behaviour is rare by then, and starts again when it has run dry.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 from rondo.codec import Codec, records_of, replay_record
@@ -17,12 +18,21 @@ from rondo.sampler import Chain, Counts, Drawn, propose
 from rondo.testcase import Model, TestCase
 
 CHAINS = 4
-STUCK = 12
-"""A chain that has rejected so many proposals in a row starts again."""
+DRY = 12
+"""A chain that has met no new signature for so many proposals starts again."""
 KEPT = 256
 _TRIES = 8
 _REPLAYED, _EVENTS = 0.25, 0.4
 Allowed = Callable[[TestCase], bool]
+
+
+@dataclass(slots=True)
+class Moves:
+    """What all chains together have proposed, accepted, and how often they started again."""
+
+    proposed: int = 0
+    accepted: int = 0
+    restarts: int = 0
 
 
 class Chains:
@@ -34,41 +44,59 @@ class Chains:
         self._allowed = allowed
         self._chains: list[tuple[bytes, Chain]] = []
         self._met: deque[tuple[bytes, tuple[str, ...]]] = deque(maxlen=KEPT)
-        self._asked: dict[bytes, Chain] = {}
+        self._asked = b""
+        self._asking: Chain | None = None
+        self.moves = Moves()
 
     def propose(self, rng: random.Random) -> bytes:
-        """The bytes that one of the chains wants to see run, or none while there is no case yet."""
+        """The bytes that one of the chains wants to see run, or none while there is no case yet.
+
+        What was proposed before and has not run by now never will, and is forgotten.
+        """
+        self._asking = None
         if not self._met:
             return b""
         if len(self._chains) < CHAINS:
             self._chains.append(self._started(rng))
         place = rng.randrange(len(self._chains))
         head, chain = self._chains[place]
-        if chain.still >= STUCK:
+        if chain.dry >= DRY:
             head, chain = self._chains[place] = self._started(rng)
+            self.moves.restarts += 1
         start = self._codec.decode(head)
         most = longest(self._codec, start.settings)
-        draw = _drawing(self._codec, start.model)
+        draw = self.drawing(start.model)
         for _ in range(_TRIES):
             records = propose(rng, chain.records, draw, most)
             case = self._codec.decode(head + b"".join(records))
             if records == chain.records or not self._allowed(case):
-                chain.still += 1
+                chain.dry += 1
                 continue
             data = self._codec.encode(case)
             chain.pending = records
-            self._asked[data] = chain
+            self._asked, self._asking = data, chain
             return data
         return b""
 
-    def observe(self, data: bytes, signatures: tuple[str, ...], rng: random.Random) -> None:
-        """A case has run: count what it showed, and let the chain that asked for it decide."""
-        self.counts.record(signatures)
-        chain = self._asked.pop(data, None)
-        if chain is not None and chain.pending is not None:
-            chain.decide(rng, signatures, self.counts)
+    def observe(
+        self, data: bytes, signatures: tuple[str, ...], rng: random.Random, mutant: bool = True
+    ) -> None:
+        """A case has run: count what it showed, and let the chain that asked for it decide.
+
+        A case of the corpus was counted when it was found as a mutant.
+        """
+        if mutant:
+            self.counts.record(signatures)
+        if self._asking is not None and data == self._asked:
+            self.moves.proposed += 1
+            self.moves.accepted += self._asking.decide(rng, signatures, self.counts)
+            self._asking = None
         if signatures:
             self._met.append((data, signatures))
+
+    def drawing(self, model: Model) -> Drawn:
+        """The measure that records of a model's sequences are drawn from."""
+        return _drawing(self._codec, model)
 
     def _started(self, rng: random.Random) -> tuple[bytes, Chain]:
         """A chain at a case drawn by how rare its behaviour is."""

@@ -213,6 +213,31 @@ def findings(
     Console().print(table)
 
 
+@app.command(epilog=EXIT_CODES)
+def stats(
+    folder: Annotated[Path, typer.Argument(help="A findings folder.")] = Path("findings"),
+    output: Annotated[
+        Path | None, typer.Option(help="Where growth curves go; the same folder by default.")
+    ] = None,
+    plots: Annotated[bool, typer.Option(help="Write growth curves as PNG files.")] = True,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print each run's last line as JSON, draw nothing.")
+    ] = False,
+) -> None:
+    """Say what a campaign did, what its parts yielded, and draw how it grew."""
+    from rondo import growth, statistics
+
+    runs = statistics.read(folder)
+    if as_json:
+        typer.echo(msgspec.json.encode([lines[-1] for lines in runs.values()]))
+        return
+    console = Console()
+    console.print(growth.summary(runs))
+    console.print(growth.mutators(runs))
+    for path in growth.draw(runs, output or folder) if plots else ():
+        typer.echo(path)
+
+
 def load_harness(target: str, undocumented: bool = False) -> Harness:
     """The harness of a target.
 

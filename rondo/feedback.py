@@ -7,12 +7,15 @@ same in every run and on every machine. The private names live here alone and ar
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Iterable
 
 from rondo.errors import SetupError
 
 LINE_COUNTERS = 1 << 16
 BEHAVIOUR_COUNTERS = 1 << 15
+LINE = "line"
+"""The first word of a compiler line's feature; those of behaviour begin with another."""
 
 
 class Feedback:
@@ -33,39 +36,45 @@ class Feedback:
         total = LINE_COUNTERS + BEHAVIOUR_COUNTERS
         self._counters = [atheris._reserve_counter() for _ in range(total)]
         self._names: dict[int, str] = {}
-        self.collisions = 0
-        self.lines = 0
-        self.behaviours = 0
+        self.kinds: Counter[str] = Counter()
+        self.collided: set[str] = set()
 
-    def behaviour(self, names: Iterable[str]) -> bool:
-        """Report behaviour features; whether a single step's signature is new in this process."""
-        new = False
-        for name in names:
-            fresh = self._report(LINE_COUNTERS + _hash(name) % BEHAVIOUR_COUNTERS, name)
-            self.behaviours += fresh
-            new = new or (fresh and name.startswith("step "))
-        return new
+    @property
+    def lines(self) -> int:
+        """How many compiler lines have been reported."""
+        return self.kinds[LINE]
 
-    def compiler_lines(self, lines: dict[str, tuple[int, ...]]) -> bool:
-        """Report compiler lines; whether one of them is new in this process."""
-        new = False
-        for file, numbers in lines.items():
-            for number in numbers:
-                name = f"{file}:{number}"
-                fresh = self._report(_hash(name) % LINE_COUNTERS, name)
-                self.lines += fresh
-                new = new or fresh
-        return new
+    @property
+    def behaviours(self) -> int:
+        """How many features of behaviour have been reported."""
+        return self.kinds.total() - self.lines
 
-    def _report(self, place: int, name: str) -> bool:
-        # Looked up at each call: `atheris.Setup` puts another function in this name's place.
-        self._atheris._trace_branch(self._counters[place])
-        known = self._names.setdefault(place, name)
-        if known is name:
-            return True
-        self.collisions += known != name
-        return False
+    def unseen(self, names: Iterable[str]) -> list[str]:
+        """The names among these that libFuzzer has not seen in this process, each once."""
+        return [name for name in dict.fromkeys(names) if _place(name) not in self._names]
+
+    def report(self, names: Iterable[str]) -> None:
+        """Report the features of one run: each once, since libFuzzer would take a repeated one for
+        something new."""
+        for name in dict.fromkeys(names):
+            place = _place(name)
+            # Looked up at each call: `atheris.Setup` puts another function in this name's place.
+            self._atheris._trace_branch(self._counters[place])
+            if place not in self._names:
+                self._names[place] = name
+                self.kinds[name.partition(" ")[0]] += 1
+            elif self._names[place] != name:
+                self.collided.add(name)
 
 
-def _hash(name: str) -> int:
-    return zlib.crc32(name.encode())
+def line_names(lines: dict[str, tuple[int, ...]]) -> list[str]:
+    """The names of compiler lines, given by file."""
+    return [f"{LINE} {file}:{number}" for file, numbers in lines.items() for number in numbers]
+
+
+def _place(name: str) -> int:
+    """The counter of a feature."""
+    number = zlib.crc32(name.encode())
+    if name.startswith(LINE):
+        return number % LINE_COUNTERS
+    return LINE_COUNTERS + number % BEHAVIOUR_COUNTERS

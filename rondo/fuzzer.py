@@ -7,45 +7,32 @@ reported to libFuzzer as features; alarms go to triage. The driver imports no fr
 from __future__ import annotations
 
 import os
-import random
 import signal
 import sys
 import time
-import zlib
 from functools import partial
 from pathlib import Path
 from types import FrameType
 
 from harnesses import base
+from rondo.admission import Admission, Stability
 from rondo.campaign import CaseRecord, Progress
-from rondo.chains import Chains
 from rondo.codec import MAX_BYTES, Codec, digest, read_case_bytes
 from rondo.errors import RondoError
 from rondo.executor.client import ForkServer
 from rondo.executor.protocol import Executor
 from rondo.feedback import Feedback
 from rondo.findings import Store
-from rondo.generate import random_case
-from rondo.mutate import cross, mutate
+from rondo.memory import Memory
 from rondo.options import Options, handed_on, parse
 from rondo.oracle import FAILING, Limits, Oracle, Verdict
+from rondo.search import Search
 from rondo.shrink import same_failure
-from rondo.signature import features, signatures
+from rondo.statistics import Statistics
 from rondo.tell import told
 from rondo.testcase import TestCase
 from rondo.triage import Triage, Triaged
 
-TRACED_NEW = 3
-TRACED_SHARE = 64
-"""One in so many runs is traced: of those that show a new signature, and of the others. A traced
-run costs two to three plain ones, and signatures come in families that run the same lines. A run
-that takes seconds is traced as much less often, so that tracing keeps to its share of the time."""
-CROSSED_SHARE = 0.2
-CHAIN_SHARE = 0.3
-"""How often a mutant is what a Metropolis-Hastings chain wants to see."""
-STEERED_SHARE = 0.8
-"""How often a mutant is freed of the causes of known findings: what is known teaches little, but
-something new may hide behind it."""
 _SLOW_SECONDS = 3600
 _PROCESS_START = time.monotonic()
 
@@ -77,6 +64,11 @@ class Fuzzer:
         self._merges = bool(options.flag("merge_inner"))
         self._wanted: Verdict | None = None
         self.progress = Progress(self._corpus, options.log)
+        self.search = Search(self.codec, options, self._steered)
+        self._memory = Memory(options.findings, harness.name)
+        self._statistics = Statistics(options.findings, harness.name)
+        self._stability = Stability()
+        self._saving = False
 
     def listen(self) -> None:
         """End with a summary at Ctrl-C and at a request to end."""
@@ -100,7 +92,16 @@ class Fuzzer:
             options.seconds,
             self.progress.say,
         )
-        self.chains = Chains(self.codec, lambda case: self.triage.steered(case) == case)
+        self.admission = Admission(
+            self.feedback,
+            self.oracle,
+            self._stability,
+            options.signature,
+            options.coverage,
+            self._merges,
+        )
+        if options.mcmc:
+            self.search.chains.counts.seen = self._memory.read()
         if self._minimises:
             self._replay(self.codec.decode(options.files[0].read_bytes()))
         for data in [] if options.replays else self.store.left_behind():
@@ -126,9 +127,10 @@ class Fuzzer:
             return
         self.store.begin(encoded)
         verdict = self.oracle.judge(case, explains=partial(self.triage.explains, case))
-        traced = self._report(case, encoded, verdict)
-        self.chains.observe(encoded, signatures(verdict), random.Random(zlib.crc32(encoded)))
+        origin = self.search.origin(encoded)
+        admitted = self.admission.report(case, encoded, verdict, bool(origin))
         seconds = time.monotonic() - before
+        self.search.learn(case, encoded, verdict, admitted.features, seconds)
         triaged = Triaged("")
         if verdict.kind not in ("pass", "invalid") and not self._merges:
             triaged = self.triage.alarm(case, verdict, self.progress.cases)
@@ -139,33 +141,38 @@ class Fuzzer:
             verdict.kind,
             verdict.symptom,
             seconds,
-            verdict.seconds + traced,
+            verdict.seconds + admitted.seconds,
             dict(verdict.arm_seconds),
             verdict.runs,
-            traced > 0,
+            admitted.traced,
             triaged.outcome,
             triaged.name,
+            origin,
+            admitted.features,
         )
         self.progress.count(verdict, record)
         self.progress.show(self._features())
+        if self._statistics.due:
+            self._save()
         self._end_if_due(triaged)
 
-    def _report(self, case: TestCase, encoded: bytes, verdict: Verdict) -> float:
-        """Report features; the child seconds that a traced run took, when one could teach."""
-        new = False
-        if self.options.signature:
-            new = self.feedback.behaviour(features(case, verdict))
-        if not self.options.coverage or verdict.kind == "invalid":
-            return 0.0
-        interval = (TRACED_NEW if new else TRACED_SHARE) * max(1, round(verdict.seconds))
-        if zlib.crc32(encoded) % interval and not self._merges:
-            return 0.0
-        before = time.monotonic()
-        self.feedback.compiler_lines(self.oracle.trace(case))
-        return time.monotonic() - before
+    def _save(self) -> None:
+        """Write down what the campaign has learned and what it did; merging is no campaign."""
+        idle = self._executor is None or self._merges or self.options.replays
+        if idle or self._saving:  # a signal may come while it saves
+            return
+        self._saving = True
+        if self.options.mcmc:
+            self._memory.save(self.search.chains.counts.seen)
+        self._statistics.write(self.progress, self.feedback, self._stability, self.search)
+        self._saving = False
+
+    def _steered(self, case: TestCase) -> TestCase:
+        return case if self._executor is None else self.triage.steered(case)
 
     def _features(self) -> str:
-        return f"{self.feedback.behaviours} behaviour, {self.feedback.lines} lines"
+        found = f"{self.feedback.behaviours} behaviour, {self.feedback.lines} lines"
+        return f"{found} | stable {self._stability.stable_share:.1%}"
 
     def _replay(self, case: TestCase) -> None:
         """Judge a case given as a file: the exit code tells whether it fails.
@@ -187,12 +194,14 @@ class Fuzzer:
 
     def _end_if_due(self, triaged: Triaged) -> None:
         if self.options.stop_on_finding and triaged.outcome == "new":
+            self._save()
             self.finish(1)
         limit = self.options.total_seconds
         runs = int(self.options.flag("runs", "-1"))
         late = 0 < limit <= time.monotonic() - _PROCESS_START + 0.5
         # Atheris runs one input of its own, and libFuzzer does not say which run is its last.
         if late or self._inputs in (runs - 1, runs):
+            self._save()
             print(self.progress.summary(self._features(), self.options.findings), file=sys.stderr)
             if late:
                 self.finish(0)
@@ -208,52 +217,16 @@ class Fuzzer:
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
         if os.getpid() != self._pid:
             os._exit(1)
-        print(
-            f"\n{self.progress.summary(self._features(), self.options.findings)}", file=sys.stderr
-        )
+        summary = self.progress.summary(self._features(), self.options.findings)
+        print(f"\n{summary}", file=sys.stderr)
+        try:
+            self._save()
+        except RondoError as error:
+            print(f"error: {error}", file=sys.stderr)
         if self._executor is not None:
             self._executor.abandon()
             self._executor = None
         self.finish(130)
-
-    def mutate(self, data: bytes, max_size: int, seed: int) -> bytes:
-        """libFuzzer's custom mutator: the canonical bytes of a changed case."""
-        rng = random.Random(seed)
-        if self.options.mutator == "bytes":
-            import atheris
-
-            return self._sized(self.codec.canonical(atheris.Mutate(data, max_size)), max_size)
-        if self.options.mutator == "random":
-            return self._sized(self.codec.encode(random_case(rng, self.codec)), max_size)
-        if self.options.mcmc and self._executor is not None and rng.random() < CHAIN_SHARE:
-            asked = self.chains.propose(rng)
-            if asked and len(asked) <= max_size:
-                return asked
-        case = self.codec.decode(data)
-        for _ in range(20):
-            mutated = mutate(rng, self.codec, case)
-            if self._executor is not None and rng.random() < STEERED_SHARE:
-                mutated = self.triage.steered(mutated)
-            found = self.codec.encode(mutated)
-            if len(found) <= max_size and found != data:
-                return found
-        return self._sized(data, max_size)
-
-    def cross(self, first: bytes, second: bytes, max_size: int, seed: int) -> bytes:
-        """libFuzzer's custom crossover: the steps of two cases on the first one's model.
-
-        libFuzzer calls it as often as the mutator, which is more than it is worth: events of the
-        second case mostly find nothing to act on in the first one's model.
-        """
-        rng = random.Random(seed)
-        if rng.random() > CROSSED_SHARE:
-            return self.mutate(first, max_size, seed)
-        crossed = cross(rng, self.codec, self.codec.decode(first), self.codec.decode(second))
-        return self._sized(self.codec.encode(crossed), max_size)
-
-    def _sized(self, data: bytes, max_size: int) -> bytes:
-        """At most `max_size` bytes: steps that are over are left out."""
-        return data if len(data) <= max_size else self.codec.cut(data, max_size)
 
 
 def _executor(harness: base.Harness, options: Options) -> Executor:
@@ -316,7 +289,7 @@ def _fuzz(fuzzer: Fuzzer, arguments: list[str]) -> None:
     for flag, value in defaults.items():
         if not fuzzer.options.flag(flag):
             arguments.append(f"-{flag}={value}")
-    hooks = {"custom_mutator": fuzzer.mutate, "custom_crossover": fuzzer.cross}
+    hooks = {"custom_mutator": fuzzer.search.mutant, "custom_crossover": fuzzer.search.crossed}
     if fuzzer.options.mutator != "structured":
         del hooks["custom_crossover"]
     atheris.Setup(arguments, one, internal_libfuzzer=True, **hooks)

@@ -194,12 +194,16 @@ LONGEST, COSTLY_LONGEST = 14, 4
 MOST_COSTLY_OPERATORS, MOST_COSTLY_NODES = 2, 7
 
 
-def random_case(rng: random.Random, codec: Codec) -> TestCase:
-    """A whole random test case."""
+def drawn_case(rng: random.Random, codec: Codec) -> TestCase:
+    """A whole random test case, of any length and cost."""
     model = random_model(rng)
     settings = random_settings(rng, codec)
-    case = TestCase(model, settings, random_steps(rng, codec, model))
-    return codec.normal(bounded(rng, codec, case))
+    return TestCase(model, settings, random_steps(rng, codec, model))
+
+
+def random_case(rng: random.Random, codec: Codec) -> TestCase:
+    """A whole random test case that is worth its time."""
+    return codec.normal(bounded(rng, codec, drawn_case(rng, codec)))
 
 
 def longest(codec: Codec, settings: tuple[tuple[str, str], ...]) -> int:

@@ -14,7 +14,7 @@ from rondo.codec import MAX_OPERATORS, MAX_STEPS, Codec
 from rondo.generate import (
     Draw,
     bounded,
-    random_case,
+    drawn_case,
     random_operator,
     random_settings,
     random_steps,
@@ -180,7 +180,7 @@ def new_steps(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
 
 def new_case(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
     """Draw everything anew."""
-    return random_case(rng, codec)
+    return drawn_case(rng, codec)
 
 
 MUTATORS: dict[str, tuple[Mutator, float]] = {
@@ -202,23 +202,20 @@ MUTATORS: dict[str, tuple[Mutator, float]] = {
     "new_steps": (new_steps, 3),
     "new_case": (new_case, 20),
 }
-"""Every mutator by name, with its weight."""
+"""Every mutator by name, with its weight before the search learns what it yields."""
 
 
-def mutate(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
-    """One or two mutations, normalised to what the model carries."""
-    names = list(MUTATORS)
-    weights = [weight for _, weight in MUTATORS.values()]
-    mutated = case
-    for _ in range(rng.choice((1, 1, 2))):
-        chosen = MUTATORS[rng.choices(names, weights)[0]][0]
-        mutated = chosen(rng, codec, mutated)
-    return codec.normal(bounded(rng, codec, codec.normal(mutated)))
+def mutate(rng: random.Random, codec: Codec, case: TestCase, names: tuple[str, ...]) -> TestCase:
+    """The case after these mutators in turn, cut to what is worth its time; some of its steps may
+    not fit its model yet."""
+    for name in names:
+        case = MUTATORS[name][0](rng, codec, case)
+    return bounded(rng, codec, case)
 
 
 def cross(rng: random.Random, codec: Codec, first: TestCase, second: TestCase) -> TestCase:
-    """The first case's model with steps of both: a prefix of one, a suffix of the other."""
+    """The first case's model with steps of both: a prefix of one, a suffix of the other. Some of
+    them may not fit the model yet."""
     head = first.steps[: rng.randint(0, len(first.steps))]
     tail = second.steps[rng.randint(0, len(second.steps)) :]
-    crossed = codec.normal(first.with_steps((*head, *tail)[:MAX_STEPS]))
-    return codec.normal(bounded(rng, codec, crossed))
+    return bounded(rng, codec, first.with_steps((*head, *tail)[:MAX_STEPS]))

@@ -41,6 +41,7 @@ class Options:
     signature: bool
     coverage: bool
     mcmc: bool
+    novelty: bool
     seconds: float
     megabytes: int
     shrink_seconds: float
@@ -99,6 +100,7 @@ def _parser(script: str) -> argparse.ArgumentParser:
     add("--no-signature", action="store_true", help="no behaviour features")
     add("--no-coverage", action="store_true", help="no compiler lines")
     add("--no-mcmc", action="store_true", help="no Metropolis-Hastings chains")
+    add("--no-novelty", action="store_true", help="no choice among candidates by what was tried")
     add("--timeout", type=float, default=120.0, help="seconds that one child may take")
     add("--memory", type=int, default=4096, help="megabytes that one child may take")
     add("--shrink-seconds", type=float, default=60.0, help="time to shrink one finding")
@@ -133,6 +135,7 @@ def parse(script: str, arguments: list[str]) -> Options:
         signature=not given.no_signature,
         coverage=not given.no_coverage,
         mcmc=not given.no_mcmc,
+        novelty=not given.no_novelty,
         seconds=given.timeout,
         megabytes=given.memory,
         shrink_seconds=given.shrink_seconds,
@@ -189,6 +192,7 @@ def handed_on(script: Path, options: Options) -> list[str]:
     flags += ["--undocumented"] * options.undocumented
     flags += [f"--log={options.log.absolute()}"] if options.log else []
     flags += ["--no-mcmc"] * (not options.mcmc)
+    flags += ["--no-novelty"] * (not options.novelty)
     given = [a for a in options.libfuzzer if not a.startswith("-max_total_time=")]
     ends = [f"-max_total_time={options.total_seconds}"] if options.total_seconds else []
     command = f"{shlex.quote(sys.executable)} {shlex.quote(str(script.resolve()))}"

@@ -44,7 +44,8 @@ FAILING = frozenset({"stateful", "reset_only", "stateless"})
 SURVIVES = "a reset of the compiler through its API does not help, a fresh process does"
 AGAIN = Arm("eager again", NEVER)
 WIDE = Arm("float64", NEVER, wide=True)
-TRACED = Arm("retained", 0, traced=True)
+Behaviour = tuple[tuple[int, tuple[str, ...]], ...]
+"""What the compiler did in the retained arm: (step, events) for each call, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +70,13 @@ class Verdict:
 
     `kind` is pass, stateful, stateless, reset_only, nondeterministic, invalid or documented;
     `known` names the finding that explains it, in which case the other arms were not needed;
-    `behaviour` is what the compiler did in the retained arm: (step, events) for each call;
     `seconds` is the wall time of all `runs` children.
     """
 
     kind: str
     difference: Difference | None = None
     note: str = ""
-    behaviour: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    behaviour: Behaviour = ()
     reset_behaviour: tuple[str, ...] = ()
     known: str = ""
     arm_seconds: tuple[tuple[str, float], ...] = ()
@@ -124,7 +124,8 @@ class Oracle:
         first = self._run_both(program, RETAINED)
         verdict = self._first_look(program, first, explains)
         return replace(
-            _with_behaviour(verdict, program, first),
+            verdict,
+            behaviour=_behaviour(program, first),
             arm_seconds=_arm_seconds(first),
             seconds=self._seconds,
             runs=self._runs,
@@ -144,15 +145,22 @@ class Oracle:
         verdict, first = self._glance(program)
         if verdict.kind == "stateful" and verdict.difference is not None:
             verdict = self._against_reset(program, first, verdict.difference, {}, confirm=False)
-        return _with_behaviour(verdict, program, first)
+        return replace(verdict, behaviour=_behaviour(program, first))
 
     def _glance(self, program: Program) -> tuple[Verdict, Outcome]:
         first = self._run_both(program, RETAINED)
         return self._first_look(program, first, lambda _: "unconfirmed"), first
 
-    def trace(self, case: TestCase) -> dict[str, tuple[int, ...]]:
-        """The compiler lines that the retained arm runs, by file."""
-        return self._run(self._harness.emit(case), TRACED).lines
+    def rerun(
+        self, case: TestCase, stop_after: int = -1, traced: bool = False
+    ) -> tuple[Behaviour, dict[str, tuple[int, ...]]]:
+        """What the compiler does when a case runs again, up to step `stop_after` (-1: all), and
+        its lines by file where it is traced."""
+        program = self._harness.emit(case)
+        arm = Arm(RETAINED.name, 0, stop_after=stop_after, traced=traced)
+        arms = (EAGER, arm) if self._harness.eager_shares_process else (arm,)
+        outcome = self._run(program, *arms)
+        return _behaviour(program, outcome), outcome.lines
 
     def _job(self, program: Program, *arms: Arm) -> Job:
         raising = tuple(sorted(program.raising))
@@ -356,10 +364,9 @@ class Oracle:
         return None
 
 
-def _with_behaviour(verdict: Verdict, program: Program, first: Outcome) -> Verdict:
-    retained = first.arms.get("retained", ())
-    behaviour = tuple((r.step, r.behaviour) for r in retained if r.step in program.calls)
-    return replace(verdict, behaviour=behaviour)
+def _behaviour(program: Program, outcome: Outcome) -> Behaviour:
+    retained = outcome.arms.get(RETAINED.name, ())
+    return tuple((r.step, r.behaviour) for r in retained if r.step in program.calls)
 
 
 def _by_place(seen: tuple[Observation, ...]) -> dict[tuple[str, str], Observation]:

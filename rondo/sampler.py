@@ -13,8 +13,9 @@ accepted with min(1, w(x') / w(x)), w being the sum (Metropolis et al. 1953, Has
   at the shortest and the longest length the move that has nowhere to go stays where it is;
 - *swap*: two records change places, which is its own inverse.
 
-N grows while the chain runs, so the target moves, slowly; a chain that stands still for long starts
-again from a case that is rare by then.
+N grows while the chain runs, so the target moves, slowly; a chain that has not met a new signature
+for long starts again from a case that is rare by then. It keeps its model, so however freely it
+moves it runs dry.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from math import fsum
 
 Records = tuple[bytes, ...]
 Drawn = Callable[[random.Random], bytes]
@@ -41,7 +43,7 @@ class Counts:
 
     def weight(self, signatures: Iterable[str]) -> float:
         """The sum of 1 / N(s) over the distinct signatures of a case; a new one counts 1."""
-        return sum(1 / max(self.seen[s], 1) for s in set(signatures))
+        return fsum(1 / max(self.seen[s], 1) for s in set(signatures))
 
 
 def propose(rng: random.Random, records: Records, draw: Drawn, most: int) -> Records:
@@ -81,25 +83,23 @@ _MOVES = (_resample, _resample, _insert, _delete, _swap)
 
 @dataclass(slots=True)
 class Chain:
-    """One chain: where it stands, the signatures seen there, and how long it has stood still."""
+    """One chain: where it stands, the signatures seen there, and how many proposals ago it met a
+    signature for the first time."""
 
     records: Records
     signatures: tuple[str, ...]
-    still: int = 0
-    proposed: int = 0
-    accepted: int = 0
+    dry: int = 0
     pending: Records | None = field(default=None)
 
     def decide(self, rng: random.Random, signatures: tuple[str, ...], counts: Counts) -> bool:
         """Accept or reject what was proposed, whose run has shown `signatures`."""
         assert self.pending is not None
-        self.proposed += 1
         here = counts.weight(self.signatures)
         ratio = counts.weight(signatures) / here if here else 1.0
         moved = rng.random() < ratio
         if moved:
             self.records, self.signatures = self.pending, signatures
-        self.accepted += moved
-        self.still = 0 if moved else self.still + 1
+        new = any(counts.seen[s] <= 1 for s in signatures)
+        self.dry = 0 if new else self.dry + 1
         self.pending = None
         return moved

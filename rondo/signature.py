@@ -6,7 +6,8 @@ pairs of neighbouring calls, and what a change between two calls made the compil
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 from rondo.oracle import Verdict
@@ -36,6 +37,15 @@ def features(case: TestCase, verdict: Verdict) -> Iterator[str]:
     for change, events in _changes(case, verdict):
         yield f"change {change} > {reaction(events)}"
     yield f"verdict {verdict.kind} {verdict.symptom}"
+
+
+def shown_by(case: TestCase, verdict: Verdict, names: Collection[str]) -> int:
+    """The first step by which a run had shown all these features of its behaviour."""
+    for count in range(1, len(verdict.behaviour)):
+        so_far = replace(verdict, behaviour=verdict.behaviour[:count])
+        if set(names) <= set(features(case, so_far)):
+            return verdict.behaviour[count - 1][0]
+    return verdict.behaviour[-1][0] if verdict.behaviour else -1
 
 
 def _changes(case: TestCase, verdict: Verdict) -> Iterator[tuple[str, tuple[str, ...]]]:

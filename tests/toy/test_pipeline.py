@@ -9,15 +9,20 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import chain
 from pathlib import Path
 
 import psutil
 import pytest
 
 from harnesses.toy import HARNESS
+from rondo import memory, statistics
 from rondo.codec import Codec
 from rondo.findings import Finding, Store
+from rondo.memory import Memory
+from rondo.mutate import MUTATORS
 from rondo.oracle import Oracle
+from rondo.search import CHAIN, CROSS
 from tests.cases import call, case, through_bytes
 from tests.toy.campaigns import ROOT, command, corpus, fuzz
 
@@ -85,8 +90,37 @@ def test_the_log_counts_every_case_and_little_time_is_rondos_own(campaign: Path)
     records = [json.loads(line) for line in (campaign / "log.jsonl").read_text().splitlines()]
     assert [r["number"] for r in records] == list(range(len(records)))
     assert {r["outcome"] for r in records} >= {"", "new"}
+    made = [r for r in records if r["mutators"]]
+    assert len(made) > 0.9 * len(records)
+    assert set(chain.from_iterable(r["mutators"] for r in made)) <= {*MUTATORS, CHAIN, CROSS}
     own = sum(r["seconds"] - r["child_seconds"] for r in records)
     assert own / sum(r["seconds"] for r in records) < 0.35
+
+
+def test_statistics_agree_with_the_log(campaign: Path) -> None:
+    records = [json.loads(line) for line in (campaign / "log.jsonl").read_text().splitlines()]
+    (lines,) = statistics.read(campaign / "findings").values()
+    last = lines[-1]
+    assert last.cases == len(records) == sum(last.verdicts.values())
+    assert last.findings == {"stateful": 1} and last.unstable == 0
+    assert last.traced <= last.checked + sum(r["traced"] for r in records)
+    assert last.corpus == len(list((campaign / "corpus").iterdir()))
+    assert sum(one.features for one in last.mutators.values()) == pytest.approx(
+        sum(r["features"] for r in records if r["mutators"])
+    )
+    assert last.proposed >= last.accepted > 0
+
+
+def test_counts_of_signatures_are_carried_on(tmp_path: Path) -> None:
+    arguments = [corpus(tmp_path), "-runs=40", "--findings=findings", "--executor=inprocess"]
+    assert fuzz(tmp_path, *arguments, "-seed=1", "--no-mcmc").returncode == 0
+    assert not (tmp_path / "findings" / memory.NAME).exists()
+    totals = []
+    for seed in (2, 3):
+        assert fuzz(tmp_path, *arguments, f"-seed={seed}").returncode == 0
+        totals.append(Memory(tmp_path / "findings", "toy").read().total())
+    assert 0 < totals[0] < totals[1]
+    assert len(statistics.read(tmp_path / "findings")) == 3
 
 
 def test_a_clean_compiler_yields_no_finding_and_no_alarm(tmp_path: Path) -> None:

@@ -1,0 +1,152 @@
+"""The search: which case runs next, and what is learned from the case that ran.
+
+Between libFuzzer, whose custom mutator and crossover it is, and the parts that make cases:
+structured mutation, the Metropolis-Hastings chains, what has been tried, and learned yields.
+Everything is drawn from the seed that libFuzzer hands over.
+"""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from rondo.chains import Chains
+from rondo.codec import Codec
+from rondo.generate import random_case
+from rondo.mutate import MUTATORS, cross, mutate
+from rondo.novelty import CANDIDATES, Tried
+from rondo.options import Options
+from rondo.oracle import Verdict
+from rondo.signature import signatures
+from rondo.testcase import TestCase
+from rondo.yields import Weighted, Yields, work
+
+STEERED_SHARE = 0.8
+"""How often a mutant is freed of the causes of known findings: what is known teaches little, but
+something new may hide behind it."""
+TWICE_SHARE = 1 / 3
+"""How often a mutant is the work of two mutators."""
+CHAIN, CROSS = "chain", "cross"
+_OWN = {CHAIN: 18.0, CROSS: 8.0, "random": 1.0, "bytes": 1.0}
+"""What makes cases beside the mutators of `rondo.mutate`, with its weight among them."""
+_ROUNDS = 20
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A case that libFuzzer was handed, and by which mutators it was made."""
+
+    data: bytes = b""
+    mutators: Names = ()
+
+
+class Search:
+    """Makes mutants for one driver; `steered` frees a case of the causes of known findings."""
+
+    def __init__(
+        self, codec: Codec, options: Options, steered: Callable[[TestCase], TestCase]
+    ) -> None:
+        self._codec = codec
+        self._options = options
+        self._steered = steered
+        self._handed = Mutant()
+        self.chains = Chains(codec, lambda case: steered(case) == case)
+        self.tried = Tried()
+        own = {name: weight for name, (_, weight) in MUTATORS.items()}
+        self.yields = Yields({**own, **_OWN})
+
+    def mutant(self, data: bytes, max_size: int, seed: int) -> bytes:
+        """libFuzzer's custom mutator: the canonical bytes of a changed case."""
+        return self.crossed(data, b"", max_size, seed)
+
+    def crossed(self, data: bytes, other: bytes, max_size: int, seed: int) -> bytes:
+        """libFuzzer's custom crossover, called as often as the mutator, which is more than it is
+        worth: events of a second case mostly find nothing to act on in the first one's model. So
+        crossing is one mutator among many, for those calls that have a second parent."""
+        make = _KINDS[self._options.mutator]
+        self._handed = make(self, random.Random(seed), data, other, max_size)
+        return self._handed.data
+
+    def origin(self, encoded: bytes) -> Names:
+        """Which mutators made the case that runs now; none for one of the corpus.
+
+        libFuzzer runs a mutant before it asks for the next, or not at all.
+        """
+        return self._handed.mutators if self._handed.data == encoded else ()
+
+    def learn(
+        self, case: TestCase, encoded: bytes, verdict: Verdict, features: int, seconds: float
+    ) -> None:
+        """A case has run, has shown so many new features, and has taken so many seconds."""
+        costly = self._codec.vocabulary.costly(case.settings)
+        done = work(verdict.behaviour, costly)
+        names = self.origin(encoded)
+        self.yields.observe(names, features, done, seconds)
+        self.tried.record(case)
+        if self._options.mcmc:
+            draw = random.Random(zlib.crc32(encoded))
+            self.chains.observe(encoded, signatures(verdict), draw, bool(names))
+
+    def _structured(self, rng: random.Random, data: bytes, other: bytes, most: int) -> Mutant:
+        if self._options.mcmc and self._weighted(CHAIN).drawn(rng) == CHAIN:
+            asked = self.chains.propose(rng)
+            if asked and len(asked) <= most:
+                return Mutant(asked, (CHAIN,))
+        made = self._made(rng, data, other)
+        for _ in range(_ROUNDS):
+            for case, names in self._ranked(islice(made, CANDIDATES)):
+                found = self._codec.encode(self._codec.normal(case))
+                if len(found) <= most and found != data:
+                    return Mutant(found, names)
+        return Mutant(self._sized(data, most))
+
+    def _ranked(self, made: Iterator[tuple[TestCase, Names]]) -> list[tuple[TestCase, Names]]:
+        """The candidates that cost the whole compiler or not as the first one does, best first:
+        what costs more is shorter and has less to show, and must not be starved for it."""
+        if not self._options.novelty or self._options.replays:  # minimising wants what is near
+            return [next(made)]
+        first, *others = [(*one, self._codec.vocabulary.costly(one[0].settings)) for one in made]
+        alike = [(case, names) for case, names, costly in (first, *others) if costly == first[2]]
+        return sorted(alike, key=lambda pair: -self.tried.score(pair[0]))
+
+    def _made(
+        self, rng: random.Random, data: bytes, other: bytes
+    ) -> Iterator[tuple[TestCase, Names]]:
+        """What mutators make of a case, without end, and which mutators did."""
+        case = self._codec.decode(data)
+        plain = self._weighted()
+        mutators = self._weighted(CROSS) if other else plain
+        steers = rng.random() < STEERED_SHARE
+        while True:
+            names: Names = (mutators.drawn(rng),)
+            if names == (CROSS,):
+                made = cross(rng, self._codec, case, self._codec.decode(other))
+            else:
+                names += (plain.drawn(rng),) if rng.random() < TWICE_SHARE else ()
+                made = mutate(rng, self._codec, case, names)
+            yield self._steered(made) if steers else made, names
+
+    def _weighted(self, *beside: str) -> Weighted:
+        """The mutators, and what is named beside them, by what has been learned."""
+        return self.yields.weighted((*MUTATORS, *beside))
+
+    def _random(self, rng: random.Random, data: bytes, other: bytes, most: int) -> Mutant:
+        drawn = self._codec.encode(random_case(rng, self._codec))
+        return Mutant(self._sized(drawn, most), ("random",))
+
+    def _bytes(self, rng: random.Random, data: bytes, other: bytes, most: int) -> Mutant:
+        import atheris
+
+        mutated = self._codec.canonical(atheris.Mutate(data, most))
+        return Mutant(self._sized(mutated, most), ("bytes",))
+
+    def _sized(self, data: bytes, most: int) -> bytes:
+        """At most `most` bytes: steps that are over are left out."""
+        return data if len(data) <= most else self._codec.cut(data, most)
+
+
+_KINDS = {"structured": Search._structured, "random": Search._random, "bytes": Search._bytes}

@@ -1,0 +1,175 @@
+"""The search on the toy compiler: rare behaviour, repeatable behaviour, and what is admitted."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import pytest
+
+from harnesses.toy import HARNESS
+from rondo.admission import Admission, Stability
+from rondo.chains import Chains
+from rondo.codec import MAX_BYTES, Codec, records_of
+from rondo.executor.inprocess import InProcess
+from rondo.generate import longest, random_case
+from rondo.options import parse
+from rondo.oracle import Oracle, Verdict
+from rondo.sampler import propose
+from rondo.search import CHAIN, Search
+from rondo.signature import features, signatures
+from tests.cases import call, case, event, through_bytes
+
+CODEC = Codec(HARNESS.vocabulary)
+WARM, ASKED = 120, 150
+
+
+@pytest.fixture(scope="module")
+def oracle() -> Oracle:
+    """The oracle of the toy target, in this process."""
+    return Oracle(HARNESS, InProcess(HARNESS))
+
+
+def shown(oracle: Oracle, data: bytes) -> tuple[str, ...]:
+    """The signatures of a case."""
+    return signatures(oracle.recheck(CODEC.decode(data)))
+
+
+def test_the_same_case_shows_the_same_behaviour_again(oracle: Oracle) -> None:
+    draw = random.Random(5)
+    cases = [random_case(draw, CODEC) for _ in range(100)]
+    first = [oracle.recheck(given) for given in cases]
+    again = [oracle.recheck(given) for given in reversed(cases)][::-1]
+    assert [v.behaviour for v in first] == [v.behaviour for v in again]
+    pairs = zip(cases, first, again, strict=True)
+    assert all(list(features(c, a)) == list(features(c, b)) for c, a, b in pairs)
+    assert len({s for verdict in first for s in signatures(verdict)}) > 20
+
+
+def test_chains_visit_rare_behaviour_more_than_uniform_choice(oracle: Oracle) -> None:
+    rng = random.Random(11)
+    chains = Chains(CODEC, lambda given: True)
+    met: list[bytes] = []
+    for _ in range(WARM):
+        data = CODEC.encode(random_case(rng, CODEC))
+        chains.observe(data, shown(oracle, data), rng)
+        met.append(data)
+    rare = {name for name, count in chains.counts.seen.items() if count <= 2}
+
+    def share(found: list[tuple[str, ...]]) -> float:
+        return sum(not rare.isdisjoint(names) for names in found) / len(found)
+
+    visited, uniform = [], []
+    for _ in range(ASKED):
+        asked = chains.propose(rng)
+        visited.append(shown(oracle, asked))
+        chains.observe(asked, visited[-1], rng)
+        uniform.append(shown(oracle, _moved(rng, chains, rng.choice(met))))
+    assert share(visited) > 1.5 * share(uniform) > 0
+
+
+def _moved(rng: random.Random, chains: Chains, data: bytes) -> bytes:
+    """A case after one move of a chain, taken whatever it shows."""
+    start = CODEC.decode(data)
+    head = CODEC.head(start)
+    draw = chains.drawing(start.model)
+    records = propose(rng, records_of(data[len(head) :]), draw, longest(CODEC, start.settings))
+    return CODEC.canonical(head + b"".join(records))
+
+
+def test_proposals_that_never_run_are_forgotten(oracle: Oracle) -> None:
+    rng = random.Random(2)
+    chains = Chains(CODEC, lambda given: True)
+    data = CODEC.encode(case("branch_batch", call(), call(3), call()))
+    chains.observe(data, shown(oracle, data), rng)
+    lost, last = [chains.propose(rng) for _ in range(30)], chains.propose(rng)
+    for asked in lost:
+        if asked != last:
+            chains.observe(asked, ("compiled",), rng)
+    assert chains.moves.proposed == 0
+    chains.observe(last, ("compiled",), rng)
+    chains.observe(last, ("compiled",), rng)
+    assert chains.moves.proposed == 1
+
+
+@pytest.mark.parametrize("flags", [["--no-mcmc"], []])
+def test_without_the_chains_nothing_is_counted_and_none_proposes(
+    flags: list[str], oracle: Oracle
+) -> None:
+    search = Search(CODEC, parse("toy", flags), lambda given: given)
+    data, names = b"", set()
+    for seed in range(40):
+        data = search.mutant(data, MAX_BYTES, seed)
+        assert CODEC.canonical(data) == data
+        names.update(search.origin(data))
+        given = CODEC.decode(data)
+        search.learn(given, data, oracle.recheck(given), 1, 0.01)
+    assert (CHAIN in names) == bool(search.chains.counts.seen) == (not flags)
+
+
+def test_a_seed_leads_to_the_same_cases(oracle: Oracle) -> None:
+    def played() -> list[bytes]:
+        search = Search(CODEC, parse("toy", []), lambda given: given)
+        made = [b""]
+        for seed in range(40):
+            made.append(search.mutant(made[-1], MAX_BYTES, seed))
+            given = CODEC.decode(made[-1])
+            verdict = oracle.recheck(given)
+            search.learn(given, made[-1], verdict, len(verdict.behaviour), seed / 7)
+        return made
+
+    assert played() == played()
+
+
+# --- admission --------------------------------------------------------------------------------
+
+
+@dataclass
+class Reported:
+    """Stands in for libFuzzer's counters."""
+
+    seen: set[str] = field(default_factory=set)
+
+    def unseen(self, names: Iterable[str]) -> list[str]:
+        return [name for name in dict.fromkeys(names) if name not in self.seen]
+
+    def report(self, names: Iterable[str]) -> None:
+        self.seen.update(names)
+
+
+GIVEN = through_bytes(
+    case("read_float branch_batch", call(), event("set_float_attribute", "2.5"), call(3)),
+    HARNESS.vocabulary,
+)
+
+
+def admitted(oracle: Oracle, verdict: Verdict, mutant: bool) -> tuple[Reported, Stability]:
+    """What is reported of a run of GIVEN that ended in a verdict."""
+    feedback, stability = Reported(), Stability()
+    admission = Admission(feedback, oracle, stability, coverage=False)  # type: ignore[arg-type]
+    admission.report(GIVEN, CODEC.encode(GIVEN), verdict, mutant)
+    return feedback, stability
+
+
+def test_what_shows_again_is_reported(oracle: Oracle) -> None:
+    verdict = oracle.judge(GIVEN)
+    feedback, stability = admitted(oracle, verdict, mutant=True)
+    assert feedback.seen == set(features(GIVEN, verdict))
+    assert (stability.checked, stability.unstable) == (1, 0)
+
+
+def test_what_does_not_show_again_is_counted_and_not_reported(oracle: Oracle) -> None:
+    verdict = oracle.judge(GIVEN)
+    last = (verdict.behaviour[-1][0], ("happened:once",))
+    shaky = Verdict("pass", behaviour=(*verdict.behaviour[:-1], last))
+    feedback, stability = admitted(oracle, shaky, mutant=True)
+    assert "step happened:once" in set(features(GIVEN, shaky)) - feedback.seen
+    assert f"step {signatures(verdict)[0]}" in feedback.seen
+    assert (stability.checked, stability.unstable, stability.stable_share) == (1, 1, 0.0)
+
+
+def test_a_case_of_the_corpus_is_believed(oracle: Oracle) -> None:
+    shaky = Verdict("pass", behaviour=((0, ("happened:once",)),))
+    feedback, stability = admitted(oracle, shaky, mutant=False)
+    assert "step happened:once" in feedback.seen and stability.checked == 0
