@@ -4,7 +4,9 @@ Between the oracle and `rondo.feedback`. Two kinds of second runs are spent here
 they can teach:
 
 - a mutant that shows new behaviour runs again, up to the step that showed it, so that the corpus
-  keeps no input for what happened once; what the second run does not repeat is not reported;
+  keeps no input for what happened once; what the second run does not repeat is not reported. While
+  everything repeats, only a sample runs again (on PyTorch, second runs of all took 40 % of the time
+  of a campaign's beginning, and every one repeated);
 - compiler lines are traced on suspicion, in a run that is a second one at the same time. New lines
   of a case that nothing else lets in are traced once more.
 
@@ -27,6 +29,10 @@ TRACED_SHARE = 64
 """One in so many runs is traced: of those that show a new signature, and of the others. A traced
 run costs two to three plain ones, and signatures come in families that run the same lines. A run
 that takes seconds is traced as much less often, so that tracing keeps to its share of the time."""
+TRUSTED = 40
+"""After so many second runs in a row that repeated what the first showed, ..."""
+SAMPLED = 8
+"""... one in so many is made, until one does not repeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +47,24 @@ class Admitted:
 @dataclass(slots=True)
 class Stability:
     """How many cases ran again for what they showed, how many of them did not repeat it, and the
-    wall seconds of these runs and of traced ones."""
+    wall seconds of these runs and of traced ones; `repeated` is how many in a row did."""
 
     checked: int = 0
     unstable: int = 0
     check_seconds: float = 0.0
     traced: int = 0
     traced_seconds: float = 0.0
+    repeated: int = 0
+
+    def doubts(self, encoded: bytes) -> bool:
+        """Whether a case that shows something new is to run again."""
+        return self.repeated < TRUSTED or zlib.adler32(encoded) % SAMPLED == 0
+
+    def check(self, repeats: bool) -> None:
+        """A case has run again."""
+        self.checked += 1
+        self.unstable += not repeats
+        self.repeated = self.repeated + 1 if repeats else 0
 
     @property
     def stable_share(self) -> float:
@@ -85,14 +102,15 @@ class Admission:
         new = self._feedback.unseen(names)
         alive = verdict.kind != "invalid" and verdict.symptom not in SYMPTOM_OF_DEATH
         traced = self._coverage and alive and (self._always or due(encoded, verdict, new))
-        doubted = set(new) if mutant and alive and not self._always else set()
+        doubts = mutant and alive and not self._always and self._stability.doubts(encoded)
+        doubted = set(new) if doubts else set()
         lines: list[str] = []
         if traced or doubted:
             stop = -1 if traced else shown_by(case, verdict, new)
             behaviour, ran = self._oracle.rerun(case, stop, traced)
             doubted -= set(features(case, replace(verdict, behaviour=behaviour)))
             lines = line_names(ran)
-            self._count(bool(new) and mutant, bool(doubted), traced, time.monotonic() - before)
+            self._count(bool(new) and doubts, bool(doubted), traced, time.monotonic() - before)
         admitted = [name for name in new if name not in doubted]
         if mutant and not admitted and not self._always:
             lines = self._repeated(case, lines)
@@ -112,8 +130,8 @@ class Admission:
 
     def _count(self, checked: bool, unstable: bool, traced: bool, seconds: float) -> None:
         found = self._stability
-        found.checked += checked
-        found.unstable += unstable
+        if checked:
+            found.check(not unstable)
         found.traced += traced
         if traced:
             found.traced_seconds += seconds

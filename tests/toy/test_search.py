@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from harnesses.toy import HARNESS
-from rondo.admission import Admission, Stability
+from rondo.admission import TRUSTED, Admission, Stability
 from rondo.chains import Chains
 from rondo.codec import MAX_BYTES, Codec, records_of
 from rondo.executor.inprocess import InProcess
@@ -167,6 +167,18 @@ def test_what_does_not_show_again_is_counted_and_not_reported(oracle: Oracle) ->
     assert "step happened:once" in set(features(GIVEN, shaky)) - feedback.seen
     assert f"step {signatures(verdict)[0]}" in feedback.seen
     assert (stability.checked, stability.unstable, stability.stable_share) == (1, 1, 0.0)
+
+
+def test_what_has_always_repeated_is_checked_by_sample_until_it_does_not() -> None:
+    stability = Stability()
+    cases = [bytes([0, number]) for number in range(200)]
+    for one in cases[:TRUSTED]:
+        assert stability.doubts(one)
+        stability.check(repeats=True)
+    assert 10 < sum(map(stability.doubts, cases)) < 50
+    stability.check(repeats=False)
+    assert all(map(stability.doubts, cases))
+    assert (stability.checked, stability.unstable) == (TRUSTED + 1, 1)
 
 
 def test_a_case_of_the_corpus_is_believed(oracle: Oracle) -> None:
