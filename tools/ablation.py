@@ -44,6 +44,7 @@ BASELINE = "random"
 ARMS: dict[str, tuple[str, ...]] = {
     "full": (),
     "no-mcmc": ("--no-mcmc",),
+    "no-novelty": ("--no-novelty",),
     "no-signature": ("--no-signature",),
     "no-coverage": ("--no-coverage",),
     "bytes": ("--mutator=bytes",),
