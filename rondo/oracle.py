@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from harnesses.base import Harness, Program
+from harnesses.base import ADDED, MISSING, Harness, Program, Shown
 from rondo.executor.protocol import (
     EAGER,
     NEVER,
@@ -50,12 +50,19 @@ TRACED = Arm("retained", 0, traced=True)
 @dataclass(frozen=True, slots=True)
 class Difference:
     """The first thing that differs from eager execution: at which step, with which symptom, where
-    (`role:path`) and how."""
+    (`role:path`), how, and whether there is an array at that place."""
 
     step: int
     symptom: str
     where: str
     detail: str
+    array: bool = False
+
+    @property
+    def shown(self) -> Shown:
+        """Where a repro has to look."""
+        role, _, path = self.where.partition(":")
+        return Shown(role, path, self.array, self.detail)
 
     @property
     def kind(self) -> tuple[str, str]:
@@ -336,7 +343,8 @@ class Oracle:
             )
             if detail:
                 symptom = SYMPTOM_OF_ROLE[role]
-                return Difference(eager.step, symptom, f"{role}:{path}", detail)
+                array = (role, path) in expected and expected[role, path].kind != ""
+                return Difference(eager.step, symptom, f"{role}:{path}", detail, array)
         return None
 
     def _exception_difference(self, eager: StepRecord, got: StepRecord) -> Difference | None:
@@ -376,7 +384,7 @@ def _observed(
     expected: Observation | None, actual: Observation | None, wide: Observation | None
 ) -> str:
     if expected is None or actual is None:
-        return "missing" if actual is None else "not there in eager execution"
+        return MISSING if actual is None else ADDED
     return difference(expected, actual, wide)
 
 

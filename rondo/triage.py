@@ -138,17 +138,32 @@ class Triage:
         identity = identify(shrunk.case, shrunk.verdict, name, vocabulary)
         if self._store.known(identity.name) is not None:
             return self._join(identity.name)
-        finding, files = self._written(identity, case, shrunk, number)
-        cold = self._cold(files["repro.py"].decode())
-        if cold < COLD_RUNS:
-            self._store.keep_alarm("unconfirmed", files["case.bin"])
+        repro = self._confirmed_repro(shrunk)
+        if not repro:
+            self._store.keep_alarm("unconfirmed", self._codec.encode(shrunk.case))
             return Triaged("kept", "unconfirmed")
+        finding, files = self._written(identity, case, shrunk, number, repro)
         folder = self._store.write(finding, files)
         self._known.append(identity)
         note = f" [{finding.known}]" if finding.known else ""
         self._say(f"finding: {finding.sentences[finding.exposing]}: {finding.detail}{note}")
         self._say(f"  {folder}")
         return Triaged("new", identity.name)
+
+    def _confirmed_repro(self, shrunk: Shrunk) -> str:
+        """The repro that every cold interpreter confirms, the short one if possible; the empty
+        string when there is none."""
+        found = shrunk.verdict.difference
+        assert found is not None
+        sentence = self._harness.emit(shrunk.case).sentences[found.step]
+        title = f"{found.symptom}: {sentence}"
+        tried = ""
+        for shown in (found.shown, None):
+            text = self._harness.repro(shrunk.case, found.step, title, self._arm_seconds, shown)
+            if text != tried and self._cold(text) == COLD_RUNS:
+                return text
+            tried = text
+        return ""
 
     def _cold(self, text: str) -> int:
         """How many cold interpreters of `COLD_RUNS` show the bug; planted faults of the campaign
@@ -165,7 +180,7 @@ class Triage:
         return codes.count(1)
 
     def _written(
-        self, identity: Identity, case: TestCase, shrunk: Shrunk, number: int
+        self, identity: Identity, case: TestCase, shrunk: Shrunk, number: int, repro: str
     ) -> tuple[Finding, dict[str, bytes]]:
         difference = shrunk.verdict.difference
         assert difference is not None
@@ -195,14 +210,11 @@ class Triage:
             known.explain(self._entries, identity, difference.detail),
             note=shrunk.verdict.note,
         )
-        title = f"{difference.symptom}: {program.sentences[exposing]}"
         files = {
             "case.bin": self._codec.encode(shrunk.case),
             "original.bin": self._codec.encode(case),
             "case.json": to_json(shrunk.case).encode(),
-            "repro.py": self._harness.repro(
-                shrunk.case, exposing, title, self._arm_seconds
-            ).encode(),
+            "repro.py": repro.encode(),
             "report.md": report(finding, program).encode(),
         }
         return finding, files

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from harnesses.base import Harness, Program, Runtime
+from harnesses.base import Harness, Program, Runtime, Shown
 from harnesses.jax_xla.emit import emit
 from harnesses.jax_xla.vocabulary import LAYERS, VOCABULARY
+from harnesses.standalone import Wanted
 from rondo.testcase import TestCase
 
 
@@ -24,10 +25,17 @@ class JaxXla(Harness):
     def emit(self, case: TestCase) -> Program:
         return emit(case)
 
-    def repro(self, case: TestCase, exposing: int, title: str, seconds: int = 300) -> str:
+    def repro(
+        self,
+        case: TestCase,
+        exposing: int,
+        title: str,
+        seconds: int = 300,
+        shown: Shown | None = None,
+    ) -> str:
         from harnesses.jax_xla.repro import repro
 
-        return repro(emit(case), exposing, title, seconds)
+        return repro(emit(case), Wanted(exposing, title, seconds, shown))
 
     def runtime(self) -> Runtime:
         from harnesses.jax_xla.runtime import JaxRuntime

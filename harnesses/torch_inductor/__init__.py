@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from harnesses.base import Harness, Program, Runtime
+from harnesses.base import Harness, Program, Runtime, Shown
+from harnesses.standalone import Wanted
 from harnesses.torch_inductor.emit import emit
 from harnesses.torch_inductor.vocabulary import BACKENDS, VOCABULARY
 from rondo.testcase import TestCase
@@ -26,10 +27,17 @@ class TorchInductor(Harness):
     def emit(self, case: TestCase) -> Program:
         return emit(case)
 
-    def repro(self, case: TestCase, exposing: int, title: str, seconds: int = 300) -> str:
+    def repro(
+        self,
+        case: TestCase,
+        exposing: int,
+        title: str,
+        seconds: int = 300,
+        shown: Shown | None = None,
+    ) -> str:
         from harnesses.torch_inductor.repro import repro
 
-        return repro(emit(case), exposing, title, seconds)
+        return repro(emit(case), Wanted(exposing, title, seconds, shown))
 
     def runtime(self) -> Runtime:
         from harnesses.torch_inductor.runtime import TorchRuntime
