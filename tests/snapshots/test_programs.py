@@ -114,9 +114,10 @@ def test_random_programs_are_formatted_and_name_nothing_undefined(target: Target
         given = (
             random_case(draw, codec) if number % 2 else codec.decode(draw.randbytes(20 + number))
         )
-        (tmp_path / f"program_{number}.py").write_text(target.harness.emit(given).text)
-        for name, shown in PLACES.items() if given.steps else ():
-            repro = target.harness.repro(given, len(given.steps) - 1, "any", shown=shown)
+        program = target.harness.emit(given)
+        (tmp_path / f"program_{number}.py").write_text(program.text)
+        for name, shown in PLACES.items() if program.calls else ():
+            repro = target.harness.repro(given, program.calls[-1], "any", shown=shown)
             (tmp_path / f"{name}_{number}.py").write_text(repro)
     for command in (["format", "--check", "--line-length=100"], ["check", "--select=F821,F823"]):
         done = subprocess.run(
