@@ -81,6 +81,21 @@ ADDED = "not there in eager execution"
 
 
 @dataclass(frozen=True, slots=True)
+class Issue:
+    """The form in which the framework's tracker wants a bug: `fields` are headings, each with the
+    parts of `rondo.report` that stand below it; `collector` are the arguments of an interpreter
+    that prints the environment; `compiler` is what the framework calls its compiler."""
+
+    compiler: str = "the compiler"
+    collector: tuple[str, ...] = ()
+    fields: tuple[tuple[str, tuple[str, ...]], ...] = (
+        ("Description", ("summary", "repro", "blame", "ablation", "comparison")),
+        ("Error logs", ("logs",)),
+        ("Versions", ("versions",)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Fault:
     """A bug planted on purpose: `install()` patches the framework in place, `steps` is the length
     of the shortest sequence of steps that shows it (0: not known)."""
@@ -105,6 +120,8 @@ class Harness(ABC):
     """The backends from the cheapest to the whole compiler; the first setting's values."""
     needs_compiler: bool = False
     """Whether a C++ compiler must be there for part of its layers."""
+    issue: Issue = Issue()
+    """The form of the framework's issues."""
     eager_shares_process: bool = True
     """Whether eager execution leaves the compiler's state alone, so that both may share a child."""
 

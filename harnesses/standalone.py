@@ -107,10 +107,10 @@ class Parts:
     framework; `imports` are lines that are kept where they are needed, `top` lines stand below.
     """
 
-    look: Callable[[Shown], Look | None]
-    look_all: str
-    flat: Flat
     versions: str
+    look_all: str
+    look: Callable[[Shown], Look | None] = lambda shown: None
+    flat: Flat | None = None
     step: str = "step(s)"
     begin: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
@@ -135,7 +135,7 @@ def standalone(program: Program, parts: Parts, wanted: Wanted) -> str:
     """The standalone text of a finding: short where it can be, whole otherwise."""
     shown = wanted.shown
     look = _look(parts, shown) if shown else None
-    flat = flattened(program, parts.flat, wanted.exposing) if look else None
+    flat = flattened(program, parts.flat, wanted.exposing) if look and parts.flat else None
     if shown is None or look is None or flat is None:
         return _whole(program, parts, wanted)
     return _short(parts, wanted, flat, shown, look)

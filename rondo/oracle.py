@@ -25,7 +25,7 @@ from rondo.executor.protocol import (
     Outcome,
     StepRecord,
 )
-from rondo.numerics import difference
+from rondo.numerics import difference, reference_at
 from rondo.testcase import TestCase
 
 SYMPTOM_OF_ROLE = {
@@ -50,13 +50,15 @@ TRACED = Arm("retained", 0, traced=True)
 @dataclass(frozen=True, slots=True)
 class Difference:
     """The first thing that differs from eager execution: at which step, with which symptom, where
-    (`role:path`), how, and whether there is an array at that place."""
+    (`role:path`), how, whether there is an array at that place, and what the float64 reference
+    has there where one was made."""
 
     step: int
     symptom: str
     where: str
     detail: str
     array: bool = False
+    reference: str = ""
 
     @property
     def shown(self) -> Shown:
@@ -338,13 +340,16 @@ class Oracle:
         for role, path in _places(expected, actual):
             if eager.error and role in ("output", "input"):
                 continue
-            detail = _observed(
-                expected.get((role, path)), actual.get((role, path)), references.get((role, path))
-            )
+            place = (role, path)
+            ours, theirs = expected.get(place), actual.get(place)
+            detail = _observed(ours, theirs, references.get(place))
             if detail:
-                symptom = SYMPTOM_OF_ROLE[role]
-                array = (role, path) in expected and expected[role, path].kind != ""
-                return Difference(eager.step, symptom, f"{role}:{path}", detail, array)
+                array = ours is not None and ours.kind != ""
+                reference = (
+                    reference_at(ours, theirs, references.get(place)) if ours and theirs else ""
+                )
+                symptom, where = SYMPTOM_OF_ROLE[role], f"{role}:{path}"
+                return Difference(eager.step, symptom, where, detail, array, reference)
         return None
 
     def _exception_difference(self, eager: StepRecord, got: StepRecord) -> Difference | None:

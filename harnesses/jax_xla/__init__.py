@@ -5,11 +5,23 @@
 
 from __future__ import annotations
 
-from harnesses.base import Harness, Program, Runtime, Shown
+from harnesses.base import Harness, Issue, Program, Runtime, Shown
 from harnesses.jax_xla.emit import emit
 from harnesses.jax_xla.vocabulary import LAYERS, VOCABULARY
 from harnesses.standalone import Wanted
 from rondo.testcase import TestCase
+
+_ISSUE = Issue(
+    "jax.jit",
+    ("-c", "import jax; jax.print_environment_info()"),
+    (
+        ("Description", ("summary", "repro", "logs", "blame", "ablation", "comparison")),
+        ("What jax/jaxlib version are you using?", ("versions",)),
+        ("Which accelerator(s) are you using?", ("cpu",)),
+        ("Additional System Info", ("environment",)),
+    ),
+)
+"""The fields of jax-ml/jax's `.github/ISSUE_TEMPLATE/bug-report.yml`."""
 
 
 class JaxXla(Harness):
@@ -21,6 +33,7 @@ class JaxXla(Harness):
     vocabulary = VOCABULARY
     layers = LAYERS
     eager_shares_process = False
+    issue = _ISSUE
 
     def emit(self, case: TestCase) -> Program:
         return emit(case)

@@ -5,13 +5,24 @@
 
 from __future__ import annotations
 
-from harnesses.base import Harness, Program, Runtime, Shown
+from harnesses.base import Harness, Issue, Program, Runtime, Shown
 from harnesses.standalone import Wanted
 from harnesses.torch_inductor.emit import emit
 from harnesses.torch_inductor.vocabulary import BACKENDS, VOCABULARY
 from rondo.testcase import TestCase
 
 _WRAPPED = {"TorchRuntimeError", "InternalTorchDynamoError", "BackendCompilerFailed"}
+
+_ISSUE = Issue(
+    "torch.compile",
+    ("-m", "torch.utils.collect_env"),
+    (
+        ("🐛 Describe the bug", ("summary", "repro", "blame", "ablation", "comparison")),
+        ("Error logs", ("logs",)),
+        ("Versions", ("environment",)),
+    ),
+)
+"""The fields of pytorch/pytorch's `.github/ISSUE_TEMPLATE/pt2-bug-report.yml`."""
 
 
 class TorchInductor(Harness):
@@ -23,6 +34,7 @@ class TorchInductor(Harness):
     vocabulary = VOCABULARY
     layers = BACKENDS
     needs_compiler = True
+    issue = _ISSUE
 
     def emit(self, case: TestCase) -> Program:
         return emit(case)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harnesses.base import Harness, Program, Runtime, Shown
+from harnesses.base import Harness, Issue, Program, Runtime, Shown
 from harnesses.standalone import Wanted
 from harnesses.toy.dimensions import OWN_DIMENSIONS
 from harnesses.toy.program import emit
@@ -30,6 +30,7 @@ class ToyHarness(Harness):
 
     name = "toy"
     package = "numpy"
+    issue = Issue("toy.compile")
     modules = ("numpy",)
     layers = ("interpret", "fuse")
     vocabulary = Vocabulary(
