@@ -31,13 +31,12 @@ from rondo.jsonform import to_json
 from rondo.models.operators import FAMILIES
 from rondo.oracle import Difference, Oracle, Verdict
 from rondo.report import report, title
-from rondo.shrink import Shrinker, Shrunk
+from rondo.shrink import REPORTED, Shrinker, Shrunk
 from rondo.testcase import Call, Event, TestCase
 from rondo.vocabulary import Vocabulary
 
 BLAME_SHARE = 0.5
 """How long a finding's steps and settings may be tried one by one, as a share of shrinking."""
-REPORTED = frozenset({"stateful", "reset_only"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,17 @@ class Triage:
             return Triaged("kept", verdict.kind)
         if verdict.known:
             return self._join(verdict.known)
-        return self._settle(case, self._shrink(case, verdict), number)
+        shrunk = self._shrink(case, verdict)
+        settled = self._settle(case, shrunk, number)
+        for other in shrunk.others:
+            self._met_on_the_way(other, number)
+        return settled
+
+    def _met_on_the_way(self, case: TestCase, number: int) -> None:
+        """Deal with a different failure that shrinking came across, unless it is a known one."""
+        verdict = self._oracle.judge(case, lambda found: self.explains(case, found))
+        if verdict.kind in REPORTED and not verdict.known:
+            self._settle(case, self._shrink(case, verdict), number)
 
     def explains(self, case: TestCase, found: Difference) -> str:
         """The known finding without whose cause the case passes, or the empty string."""
@@ -186,7 +195,7 @@ class Triage:
             versions(self._harness),
             number,
             time.monotonic() - self._start,
-            known.explain(self._entries, identity, difference.detail),
+            known.explain(self._entries, identity, difference.detail, self._version),
             note=shrunk.verdict.note,
             blame=blame.steps(),
             ablation=blame.settings(),
@@ -194,6 +203,10 @@ class Triage:
             output=output,
             environment=self._environment,
         )
+
+    @cached_property
+    def _version(self) -> str:
+        return versions(self._harness).get(self._harness.package, "")
 
     @cached_property
     def _environment(self) -> str:

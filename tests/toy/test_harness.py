@@ -24,7 +24,7 @@ from rondo.models.architectures import ARCHITECTURES
 from rondo.models.operators import OPERATORS
 from rondo.testcase import TestCase
 from tests.cases import call, case
-from tests.toy.test_compiler import SHORTEST
+from tests.toy.shortest import SHORTEST
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = 500
