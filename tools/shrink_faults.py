@@ -25,15 +25,13 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from harnesses.toy import HARNESS  # noqa: E402
-from rondo.codec import Codec  # noqa: E402
 from rondo.executor.client import ForkServer  # noqa: E402
-from rondo.generate import random_case, random_operator  # noqa: E402
 from rondo.oracle import Limits, Oracle, Verdict  # noqa: E402
 from rondo.shrink import Shrinker  # noqa: E402
-from rondo.testcase import Call, TestCase  # noqa: E402
+from rondo.testcase import TestCase  # noqa: E402
+from tests.toy.hidden import CODEC, hidden  # noqa: E402
 from tests.toy.shortest import SHORTEST  # noqa: E402
 
-CODEC = Codec(HARNESS.vocabulary)
 LEAST_STEPS = 12
 TRIES = 200
 LIMITS = Limits(1.0, 300)
@@ -49,21 +47,6 @@ class Result:
     known: int
     runs: int
     complete: bool
-
-
-def hidden(rng: random.Random, shortest: TestCase) -> TestCase:
-    """The shortest sequence among random steps, on a model with more operators."""
-    more = tuple(random_operator(rng) for _ in range(rng.randrange(1, 4)))
-    given = shortest.with_operators((*shortest.model.operators, *more))
-    steps = list(given.steps)
-    while len(steps) < LEAST_STEPS + 3:
-        extra = [s for s in random_case(rng, CODEC).steps if not _raises(s)]
-        steps[(at := rng.randrange(len(steps) + 1)) : at] = extra[:1]
-    return CODEC.normal(given.with_steps(tuple(steps)))
-
-
-def _raises(step: object) -> bool:
-    return isinstance(step, Call) and step.get("bad_call", "no") != "no"
 
 
 def failing(rng: random.Random, oracle: Oracle, shortest: TestCase) -> Iterator[TestCase]:
