@@ -127,7 +127,7 @@ def known(
     as_json: JsonOption = False,
 ) -> None:
     """List the known issues of a target, with what they explain in a findings folder."""
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from rondo.known import read, tally
 
@@ -138,7 +138,15 @@ def known(
     if as_json:
         typer.echo(msgspec.json.encode(found))
         return
-    table = Table("issue", "reason", "matches", "versions", "findings", "cases", "status")
+    table = Table(
+        Column("issue", overflow="fold"),
+        "reason",
+        "matches",
+        "versions",
+        "findings",
+        "cases",
+        "status",
+    )
     for one in found:
         entry = one.entry
         what = [*entry.changes, entry.symptom, entry.layer, entry.message, *entry.families]

@@ -18,10 +18,13 @@ from tests.cases import call, case
 from tests.toy.campaigns import ROOT
 from tests.toy.hidden import CODEC
 
+pytestmark = pytest.mark.timeout(900)
 FAULT = "size_guard"
 FAILING = CODEC.normal(
     case("read_float size_arithmetic", call(), call(5), call(), call(8, mode="eval"), call())
 )
+
+SHORT = CODEC.normal(case("size_arithmetic", call(), call(3)))
 
 
 def rondo(*arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
@@ -41,7 +44,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         oracle = Oracle(HARNESS, server)
         triage = Triage(HARNESS, oracle, store, (FAULT,), say=lambda text: None)
-        assert triage.alarm(FAILING, oracle.judge(FAILING), 0).outcome == "new"
+        assert triage.alarm(SHORT, oracle.judge(SHORT), 0).outcome == "new"
     finally:
         server.close()
     return store.folder

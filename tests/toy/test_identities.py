@@ -6,6 +6,8 @@ import random
 from itertools import combinations
 from pathlib import Path
 
+import pytest
+
 from harnesses.toy import HARNESS
 from rondo.executor.client import ForkServer
 from rondo.findings import Store
@@ -19,6 +21,7 @@ from tests.toy.shortest import SHORTEST
 DEADLY = {"crash", "hang", "memory"}
 PAIR = ("closure_guard", "hook_guard")
 CAMPAIGNS = 10
+pytestmark = pytest.mark.timeout(900)
 
 
 def identity(oracle: Oracle, fault: str) -> Identity:
