@@ -21,6 +21,7 @@ from tests.toy.shortest import SHORTEST
 DEADLY = {"crash", "hang", "memory"}
 PAIR = ("closure_guard", "hook_guard")
 CAMPAIGNS = 10
+ONE = "closure_guard"
 pytestmark = pytest.mark.timeout(900)
 
 
@@ -45,11 +46,11 @@ def test_no_two_faults_join() -> None:
 
 
 def test_ten_campaigns_with_one_fault_give_one_identity() -> None:
-    server = ForkServer("toy", ("third_float",))
+    server = ForkServer("toy", (ONE,))
     oracle, names = Oracle(HARNESS, server), []
     try:
         for seed in range(100):
-            case = hidden(random.Random(seed), SHORTEST["third_float"])
+            case = hidden(random.Random(seed), SHORTEST[ONE])
             verdict = oracle.judge(case)
             if verdict.kind != "stateful":
                 continue
