@@ -47,6 +47,55 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """Where a difference was seen, for a repro that looks there and nowhere else: the role and the
+    path of the oracle's `Difference`, whether it is an array, and what differed."""
+
+    role: str
+    path: str
+    array: bool
+    detail: str
+
+    @property
+    def raises(self) -> str:
+        """What tells the arms apart where the difference is an exception: that `any` is raised, or
+        its `type`; the empty string for other differences."""
+        if self.role != "exception":
+            return ""
+        told = " instead of " in self.detail and not self.detail.startswith("no exception")
+        return "type" if told else "any"
+
+    @property
+    def died(self) -> bool:
+        """Whether the difference is the death of the child."""
+        return self.role in ("crash", "hang", "memory")
+
+    @property
+    def there(self) -> bool:
+        """Whether both sides have something at this place."""
+        return self.detail not in (MISSING, ADDED)
+
+
+MISSING = "missing"
+ADDED = "not there in eager execution"
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """The form in which the framework's tracker wants a bug: `fields` are headings, each with the
+    parts of `rondo.report` that stand below it; `collector` are the arguments of an interpreter
+    that prints the environment; `compiler` is what the framework calls its compiler."""
+
+    compiler: str = "the compiler"
+    collector: tuple[str, ...] = ()
+    fields: tuple[tuple[str, tuple[str, ...]], ...] = (
+        ("Description", ("summary", "repro", "blame", "ablation", "comparison")),
+        ("Error logs", ("logs",)),
+        ("Versions", ("versions",)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Fault:
     """A bug planted on purpose: `install()` patches the framework in place, `steps` is the length
     of the shortest sequence of steps that shows it (0: not known)."""
@@ -71,6 +120,8 @@ class Harness(ABC):
     """The backends from the cheapest to the whole compiler; the first setting's values."""
     needs_compiler: bool = False
     """Whether a C++ compiler must be there for part of its layers."""
+    issue: Issue = Issue()
+    """The form of the framework's issues."""
     eager_shares_process: bool = True
     """Whether eager execution leaves the compiler's state alone, so that both may share a child."""
 
@@ -84,9 +135,20 @@ class Harness(ABC):
         """The program of a test case; deterministic."""
 
     @abstractmethod
-    def repro(self, case: TestCase, exposing: int, title: str, seconds: int = 300) -> str:
+    def repro(
+        self,
+        case: TestCase,
+        exposing: int,
+        title: str,
+        seconds: int = 300,
+        shown: Shown | None = None,
+    ) -> str:
         """A standalone program of the framework and NumPy that shows the bug at step `exposing`
-        (0-based): exit 1 while it is there, 0 when it is gone, 2 when it cannot tell."""
+        (0-based): exit 1 while it is there, 0 when it is gone, 2 when it cannot tell.
+
+        An arm may take `seconds`. A program that looks at the place `shown` alone can be shorter;
+        without it everything is looked at.
+        """
 
     @abstractmethod
     def runtime(self) -> Runtime:

@@ -1,155 +1,218 @@
 """The standalone program of a finding: its own text, and a small main that plays the three arms.
 
-What a target adds is in `Parts`: how to look at its values, and what a step runs under. Each arm
-runs in a child forked before anything was compiled.
+A repro is told as one function where that is possible (`harnesses.flat`), and looks at the one
+place where the finding was seen: that is short. The whole form plays the step functions as they are
+and looks at everything. Each arm runs in a child forked before anything was compiled, so that the
+death of an arm is an observation like any other. What a target adds is in `Parts`.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from harnesses.base import Program
+from harnesses.base import Program, Shown
+from harnesses.emission import indent
+from harnesses.flat import Flat, Flattened, blocks, flattened, folded, function, joined
 
-_MAIN = '''
-EXPOSING = {exposing}  # index of the step that shows the bug
-SECONDS = {seconds}
+_CODES = "Exit code: 1 the bug is there, 0 it is gone, 2 cannot tell."
+_ARMS = "Arms: eager; reset (step {step} alone compiled); retained (every step compiled)."
+_STANDARD = frozenset(
+    "concurrent copy dataclasses enum functools gc io math multiprocessing os pickle random "
+    "resource signal sys tempfile types typing".split()
+)
+_IMPORTS = (
+    "from concurrent.futures import ProcessPoolExecutor",
+    "from multiprocessing import get_context",
+    "from signal import alarm",
+    "import resource",
+    "import sys",
+    "import numpy as np",
+)
+_LIMIT = "resource.setrlimit(resource.RLIMIT_DATA, (8 << 30, 8 << 30))"
 
-
-{look}
-
-def play(arm):
-    """What a user sees after the exposing step, and what that step raised."""
+_STEPPED = '''
+def run(arm):
+    """The steps in one arm: what the last one shows, or raises."""
+    {begin}
     reseed(0)
     s = State(arm == "retained")
-    for index, step in enumerate(STEPS[: EXPOSING + 1]):
-        s.live = arm == "retained" or (arm == "reset" and index == EXPOSING)
+    for index, step in enumerate(STEPS[:{count}]):
+        s.live = arm == "retained" or (arm == "reset" and index == {exposing})
         reseed(index + 1)
         try:
             result, raised = {step} or {{}}, ""
         except Exception as error:
-            result, raised = {{"out": "raised"}}, f"{{type(error).__name__}}: {{error}}"
-    return seen(s, result), raised
-
-
-def arm(name):
-    """Play an arm in a child; a death is an observation like any other."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        {setup}
-        resource.setrlimit(resource.RLIMIT_DATA, (8 << 30, 8 << 30))
-        signal.alarm(SECONDS)
-        with os.fdopen(writing, "wb") as pipe:
-            pickle.dump(play(name), pipe)
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        data = pipe.read()
-    status = os.waitpid(child, 0)[1]
-    died = f"died with status {{status}}"
-    return ([died], died) if status or not data else pickle.loads(data)
-
-
-def same(a, b):
-    """Equal; arrays, which are (type, shape, flags, numbers), up to rounding."""
-    if not isinstance(a, tuple) or not isinstance(b, tuple) or a[:3] != b[:3]:
-        return a == b if not isinstance(a, tuple) and not isinstance(b, tuple) else False
-    loose = 3e-2 if "bfloat16" in a[0] else 4e-3 if "float16" in a[0] else 1e-4
-    return np.allclose(a[3], b[3], rtol=loose, atol=loose / 10, equal_nan=True)
-
-
-def first_difference(a, b):
-    """The first leaves that differ, as text, or the empty string."""
-    for left, right in zip(a, b):
-        if not same(left, right):
-            return f"{{left}} instead of {{right}}".replace("\\n", " ")
-    return "" if len(a) == len(b) else f"{{len(a)}} leaves instead of {{len(b)}}"
-
-
-def main():
-    print({versions}, "Python", sys.version.split()[0])
-    eager, error = arm("eager")
-    if first_difference(arm("eager")[0], eager):
-        print("cannot tell: eager execution differs from run to run")
-        return 2
-    reset, reset_error = arm("reset")
-    retained, retained_error = arm("retained")
-    reset_wrong = first_difference(reset, eager)
-    wrong = first_difference(retained, eager)
-    print(f"eager     {{error or 'the reference'}}")
-    print(f"reset     {{reset_error or reset_wrong or 'equal'}}"[:300])
-    print(f"retained  {{retained_error or wrong or 'equal'}}"[:300])
-    if reset_wrong:
-        print("cannot tell: a fresh compile differs from eager execution too")
-        return 2
-    print("the bug is there" if wrong else "the bug is gone")
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+            result, raised = {{}}, type(error).__name__
+    return [raised, *seen(s, result)]
 '''
+_ONE_ARRAY = """
+def same(a, b):
+    return a[:-1] == b[:-1] and np.allclose(a[-1], b[-1], {tolerance}, True)
+"""
+_ONE_TEXT = ""
+_BY_FUNCTION = ("same(shown[1], shown[0]) and same(shown[2], shown[0])", "same(shown[3], shown[0])")
+_BY_VALUE = ("shown[0] == shown[1] == shown[2]", "shown[3] == shown[0]")
+"""Whether the arms that have to agree do, and whether the retained arm agrees with eager."""
+_ALL_LEAVES = '''
+def same(a, b):
+    """Equal leaf by leaf; arrays, which are tuples that end with numbers, up to rounding."""
+    return len(a) == len(b) and all(map(same_leaf, a, b))
 
-_NEEDED = ("os", "pickle", "resource", "signal", "sys")
-_CODES = "Exit code 1 while the bug is there, 0 when it is gone, 2 when it cannot tell."
+
+def same_leaf(a, b):
+    if not isinstance(a, tuple) or not isinstance(b, tuple):
+        return type(a) is type(b) and a == b
+    return a[:-1] == b[:-1] and np.allclose(a[-1], b[-1], {tolerance}, True)
+'''
+_DIFFERENT = "str([x for x, y in zip(shown[-1], shown[0]) if not same_leaf(x, y)])[:300]"
+_MAIN = """
+print({versions}, "Python", sys.version.split()[0])
+shown = []
+for arm in ("eager", "eager", "reset", "retained"):
+    with ProcessPoolExecutor(1, get_context("fork")) as pool:
+        error = (future := pool.submit(run, arm)).exception()
+        shown.append([f"died: {{error!r}}"] if error else future.result())
+    print(f"{{arm:8}}", {said})
+if "died" in shown[0][0] or not ({sound}):
+    print("cannot tell: eager execution fails or varies, or a fresh compile differs from it")
+    sys.exit(2)
+right = {right}
+print("the bug is gone" if right else "the bug is there")
+sys.exit(not right)
+"""
+_TOLERANCES = (("bfloat16", "3e-2, 3e-2"), ("float16", "4e-3, 4e-3"), ("", "1e-4, 1e-5"))
+"""Relative and absolute bound, by the first element type that a program names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How to see one place: `leaf` is a list of texts that have to be the same and, for an `array`,
+    its numbers; `lines` come ahead of it. Names are as in `harnesses.flat`."""
+
+    leaf: str
+    array: bool = False
+    lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What a target adds to a standalone program.
 
-    `look` is the text of `seen(s, result)`, the list of leaves that a user can see after a step: an
-    array is a tuple (type name, shape, flags, float64 NumPy array). `step` is the expression that
-    runs a step, `setup` the line that a child begins with, `versions` what to print of the
-    framework; `imports` are module names, `third_party` import lines, `top` lines below them.
+    `look` gives the way to see one place, or None where there is none that is short; `look_all` is
+    the text of `seen(s, result)`, the list of all leaves that a user can see after a step: texts,
+    and a tuple that ends with a float64 NumPy array for an array. `step` is the expression that
+    runs a step function, `begin` the lines that an arm begins with, `versions` what to print of the
+    framework; `imports` are lines that are kept where they are needed, `top` lines stand below.
     """
 
-    look: str
     versions: str
+    look_all: str
+    look: Callable[[Shown], Look | None] = lambda shown: None
+    flat: Flat | None = None
     step: str = "step(s)"
-    setup: str = "os.setpgid(0, 0)"
+    begin: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
-    third_party: tuple[str, ...] = ()
     top: tuple[str, ...] = ()
     note: str = ""
+    options: tuple[str, ...] = ()
+    """Further parameters of `run`, with their defaults."""
 
 
-def standalone(program: Program, parts: Parts, exposing: int, title: str, seconds: int, /) -> str:
-    """The standalone text of a program whose step `exposing` shows a bug."""
-    lines = program.text.splitlines()
-    first = next(i for i, line in enumerate(lines) if line and not line.startswith("import "))
-    while lines[first].startswith("from "):
-        first += 1
-    own = [line for line in lines[:first] if line]
-    third = {line for line in own if _third_party(line)} | set(parts.third_party)
-    plain = {line for line in own if not _third_party(line)}
-    plain |= {f"import {name}" for name in (*_NEEDED, *parts.imports)}
-    plain_title = title.replace("\\", "/").replace('"', "'")
-    documentation = [f'"""{plain_title}', "", _CODES, *([parts.note] if parts.note else []), '"""']
-    main = _MAIN.format(
-        exposing=exposing,
-        seconds=seconds,
-        look=parts.look.strip("\n") + "\n",
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The step that shows the bug (0-based), the title, the seconds an arm may take, and where the
+    difference was seen: None asks for the whole form."""
+
+    exposing: int
+    title: str
+    seconds: int = 300
+    shown: Shown | None = None
+
+
+def standalone(program: Program, parts: Parts, wanted: Wanted) -> str:
+    """The standalone text of a finding: short where it can be, whole otherwise."""
+    shown = wanted.shown
+    look = _look(parts, shown) if shown else None
+    flat = flattened(program, parts.flat, wanted.exposing) if look and parts.flat else None
+    if shown is None or look is None or flat is None:
+        return _whole(program, parts, wanted)
+    return _short(parts, wanted, flat, shown, look)
+
+
+def _look(parts: Parts, shown: Shown) -> Look | None:
+    if shown.raises:
+        return Look('["no exception"]')
+    return Look('["alive"]') if shown.died else parts.look(shown)
+
+
+def _short(parts: Parts, wanted: Wanted, flat: Flattened, shown: Shown, look: Look) -> str:
+    last = folded([*flat.exposing, *look.lines, f"return {look.leaf}"])
+    limit = [_LIMIT] if shown.role == "memory" else []
+    body = [f"alarm({wanted.seconds})", *limit, *parts.begin, *flat.before]
+    body += _catching(last, shown.raises) if shown.raises else last
+    run = function(f"def run({', '.join(['arm', *parts.options])}):", body)
+    compare = _ONE_ARRAY if look.array else _ONE_TEXT
+    return _assembled(parts, wanted, [*flat.module, *run], compare, "*shown[-1]")
+
+
+def _catching(lines: list[str], raises: str) -> list[str]:
+    shown = '"an exception"' if raises == "any" else "type(error).__name__"
+    says = ["print(arm, repr(error)[:300])", f"return [{shown}]"]
+    return ["try:", *indent(lines, 1), "except Exception as error:", *indent(says, 1)]
+
+
+def _whole(program: Program, parts: Parts, wanted: Wanted) -> str:
+    begin = [f"alarm({wanted.seconds})", _LIMIT, *parts.begin]
+    run = _STEPPED.format(
+        begin="\n    ".join(begin),
+        count=wanted.exposing + 1,
+        exposing=wanted.exposing,
         step=parts.step,
-        setup=parts.setup,
-        versions=parts.versions,
     )
-    head = [*documentation, "", *sorted(plain), "", *sorted(third, key=_import_order)]
+    lines = [*program.text.splitlines(), *parts.look_all.splitlines(), *run.splitlines()]
+    return _assembled(parts, wanted, lines, _ALL_LEAVES, _DIFFERENT)
+
+
+def _assembled(parts: Parts, wanted: Wanted, lines: list[str], compare: str, said: str) -> str:
+    """The file: what it shows, imports, the module with `run` last, and the main."""
+    named = [block for block in blocks(lines) if not _imports(block[0])]
+    text = joined(named)
+    tolerance = next(bound for name, bound in _TOLERANCES if name in text)
+    sound, right = _BY_FUNCTION if compare else _BY_VALUE
+    main = _MAIN.format(versions=parts.versions, said=said, sound=sound, right=right)
+    ends = [end.strip("\n") for end in (compare.format(tolerance=tolerance), main) if end]
+    rest = "\n\n\n".join([text, *ends]) + "\n"
+    found = {block[0] for block in blocks(lines) if _imports(block[0])}
+    used = sorted(line for line in {*found, *_IMPORTS, *parts.imports} if _used(line, rest))
+    plain = [line for line in used if not _third_party(line)]
+    third = [line for line in used if _third_party(line)]
+    title = wanted.title.replace("\\", "/").replace('"', "'")
+    codes = f"{_CODES} {parts.note}".strip()
+    about = [title, _ARMS.format(step=wanted.exposing + 1), codes]
+    head = ['"""' + "\n".join(about) + '"""', ""]
+    head += [*sorted(plain, key=_order), "", *sorted(third, key=_order)]
     top = ["", *parts.top] if parts.top else []
-    rest = "\n".join(lines[first:]).strip("\n")
-    gap = "\n\n" if rest.startswith(("def ", "class ")) else "\n"
-    return "\n".join([*head, *top]) + f"\n{gap}{rest}\n\n{main}"
+    gap = "\n\n\n" if named[0][0].startswith(("def ", "class ", "@")) else "\n\n"
+    return "\n".join([*head, *top]) + gap + rest
 
 
-_STANDARD = frozenset(
-    "concurrent copy dataclasses enum functools gc io math os pickle random resource signal sys "
-    "tempfile types typing".split()
-)
+def _imports(line: str) -> bool:
+    return line.startswith(("import ", "from "))
+
+
+def _used(line: str, text: str) -> bool:
+    """Whether a text uses something that an import line makes known."""
+    names = line.rpartition("import ")[2].split(", ")
+    bound = [name.rpartition(" as ")[2] for name in names]
+    dot = "" if line.startswith("from ") else r"\."
+    return any(re.search(rf"(?<![\w.]){re.escape(name)}\b{dot}", text) for name in bound)
 
 
 def _third_party(line: str) -> bool:
     return line.split()[1].partition(".")[0] not in _STANDARD
 
 
-def _import_order(line: str) -> tuple[bool, str]:
+def _order(line: str) -> tuple[bool, str]:
     return line.startswith("from "), line

@@ -16,17 +16,25 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from rondo.cli_findings import COMMANDS
+from rondo.cli_shared import (
+    DEFAULT_TARGET,
+    EXIT_CODES,
+    FAILED,
+    FaultOption,
+    JsonOption,
+    TargetOption,
+    UndocumentedOption,
+    load_harness,
+    read_case,
+)
 from rondo.errors import FormatError, RondoError, SetupError
 
 if TYPE_CHECKING:
-    from harnesses.base import Harness, Program
+    from harnesses.base import Program
     from rondo.codec import Codec
     from rondo.testcase import TestCase
 
-DEFAULT_TARGET = "torch_inductor"
-FAILED = 2
-EXIT_CODES = f"""Exit codes: 0 done; {FAILED} it could not be done (a bad option, a file that is not
-a test case, an unknown target, something not installed): the message says what to do."""
 RUN_CODES = f"""Exit codes: 0 the case passes; 1 it fails; {FAILED} it could not be judged: the
 message says what to do."""
 
@@ -34,18 +42,10 @@ app = typer.Typer(
     help="A coverage-guided, stateful fuzzer for deep-learning compilers.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 corpus_app = typer.Typer(help="Look after a corpus.", epilog=EXIT_CODES, no_args_is_help=True)
 app.add_typer(corpus_app, name="corpus")
-
-TargetOption = Annotated[
-    str, typer.Option("--target", metavar="NAME", help="Whose vocabulary and emission to use.")
-]
-UndocumentedOption = Annotated[
-    bool, typer.Option("--undocumented", help="Read the case as that flag of the fuzzer does.")
-]
 
 
 def main() -> None:
@@ -59,9 +59,7 @@ def main() -> None:
 
 
 @app.command(epilog=EXIT_CODES)
-def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+def doctor(as_json: JsonOption = False) -> None:
     """Say what is installed, which targets can run, and what to do about what is missing.
 
     Exit code 0 when at least one target can run, 2 otherwise.
@@ -110,6 +108,7 @@ def adopt(
     destination: Annotated[Path, typer.Argument(help="The corpus; made when it is not there.")],
     target: TargetOption = DEFAULT_TARGET,
     undocumented: UndocumentedOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Read any bytes, or JSON cases, as test cases and add them to a corpus in canonical form.
 
@@ -126,7 +125,10 @@ def adopt(
         raise FormatError(
             f"{error.filename}: {error.strerror}", "give a file or folder, then a folder"
         ) from error
-    typer.echo(f"{added} of {len(found)} files are new in {destination}")
+    if as_json:
+        typer.echo(json.dumps({"new": added, "read": len(found), "corpus": str(destination)}))
+    else:
+        typer.echo(f"{added} of {len(found)} files are new in {destination}")
 
 
 def _bytes_of(path: Path, codec: Codec) -> bytes:
@@ -159,10 +161,8 @@ def run(
     file: Annotated[Path, typer.Argument(help="A test case: .bin or .json.")],
     target: TargetOption = DEFAULT_TARGET,
     undocumented: UndocumentedOption = False,
-    fault: Annotated[
-        list[str] | None, typer.Option(help="Plant a fault: NAME or path.py:NAME.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    fault: FaultOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Judge a test case again: what each step does, what the compiler did, and what differs."""
     from harnesses import base
@@ -186,31 +186,8 @@ def run(
     raise typer.Exit(1 if verdict.kind in FAILING else 0)
 
 
-@app.command(epilog=EXIT_CODES)
-def findings(
-    folder: Annotated[Path, typer.Argument(help="A findings folder.")] = Path("findings"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """List the findings of a folder, sorted by symptom."""
-    from rich.table import Table
-
-    from rondo.findings import Store
-
-    if not folder.is_dir():
-        raise RondoError(f"there is no folder {folder}", "give the --findings folder of a campaign")
-    found = sorted(Store(folder).findings(), key=lambda f: (f.symptom, f.name))
-    if as_json:
-        typer.echo(msgspec.json.encode(found))
-        return
-    table = Table(
-        "finding", "steps", "seen", "what happens", "what differs", "known", show_lines=True
-    )
-    for one in found:
-        steps = f"{one.steps[0]} > {one.steps[1]}"
-        story = "; ".join(one.sentences[: one.exposing + 1])
-        row = (one.name, steps, str(one.seen), story, one.detail, one.known)
-        table.add_row(*map(escape, row))
-    Console().print(table)
+for command in COMMANDS:
+    app.command(epilog=EXIT_CODES)(command)
 
 
 @app.command(epilog=EXIT_CODES)
@@ -236,39 +213,6 @@ def stats(
     console.print(growth.mutators(runs))
     for path in growth.draw(runs, output or folder) if plots else ():
         typer.echo(path)
-
-
-def load_harness(target: str, undocumented: bool = False) -> Harness:
-    """The harness of a target.
-
-    Raises SetupError for an unknown one, and for one that cannot be imported.
-    """
-    from harnesses import base
-
-    try:
-        return base.load(target, undocumented)
-    except ImportError as error:
-        raise SetupError(
-            f"target {target} cannot be loaded: {error}", "`rondo doctor` says what is missing"
-        ) from error
-
-
-def read_case(path: Path, codec: Codec) -> TestCase:
-    """The test case in a file of bytes, or of JSON where its name ends in `.json`.
-
-    Raises FormatError for a file that cannot be read or holds none.
-    """
-    from rondo.codec import read_case_bytes
-    from rondo.jsonform import from_json
-
-    try:
-        if path.suffix == ".json":
-            return from_json(path.read_bytes(), codec)
-        return codec.decode(read_case_bytes(path))
-    except OSError as error:
-        raise FormatError(
-            f"{path} cannot be read: {error.strerror}", "give the path of a test case"
-        ) from error
 
 
 def described(case: TestCase, program: Program) -> list[str]:

@@ -29,11 +29,23 @@ class ArmRecord(msgspec.Struct, frozen=True):
     behaviour: tuple[str, ...]
 
 
+class Trial(msgspec.Struct, frozen=True):
+    """One change of a shrunk case: whether the difference is there or gone with it (or what else
+    the verdict is), and what the compiler did at the exposing step."""
+
+    change: str
+    outcome: str
+    behaviour: tuple[str, ...]
+
+
 class Finding(msgspec.Struct, frozen=True):
     """A finding as `verdict.json` keeps it.
 
     `steps` counts the steps of the original and the shrunk case, `cold` the cold interpreters that
-    showed it out of those tried, `seen` how many cases hit it; `note` holds what the oracle has to add.
+    showed it out of those tried, `seen` how many cases hit it; `note` holds what the oracle has to
+    add. `blame` tries the case without one step or deviation, `ablation` in other configurations;
+    `reference` is the float64 reference's value where the difference is, `output` what the repro
+    printed, `environment` what the framework's own collector said.
     """
 
     name: str
@@ -55,6 +67,11 @@ class Finding(msgspec.Struct, frozen=True):
     known: str = ""
     seen: int = 1
     note: str = ""
+    blame: tuple[Trial, ...] = ()
+    ablation: tuple[Trial, ...] = ()
+    reference: str = ""
+    output: str = ""
+    environment: str = ""
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from harnesses.base import Harness, Program
+from harnesses.base import ADDED, MISSING, Harness, Program, Shown
 from rondo.executor.protocol import (
     EAGER,
     NEVER,
@@ -25,7 +25,7 @@ from rondo.executor.protocol import (
     Outcome,
     StepRecord,
 )
-from rondo.numerics import coarsest, difference
+from rondo.numerics import coarsest, difference, reference_at
 from rondo.testcase import TestCase
 
 SYMPTOM_OF_ROLE = {
@@ -51,12 +51,21 @@ Behaviour = tuple[tuple[int, tuple[str, ...]], ...]
 @dataclass(frozen=True, slots=True)
 class Difference:
     """The first thing that differs from eager execution: at which step, with which symptom, where
-    (`role:path`) and how."""
+    (`role:path`), how, whether there is an array at that place, and what the float64 reference
+    has there where one was made."""
 
     step: int
     symptom: str
     where: str
     detail: str
+    array: bool = False
+    reference: str = ""
+
+    @property
+    def shown(self) -> Shown:
+        """Where a repro has to look."""
+        role, _, path = self.where.partition(":")
+        return Shown(role, path, self.array, self.detail)
 
     @property
     def kind(self) -> tuple[str, str]:
@@ -340,13 +349,16 @@ class Oracle:
         for role, path in _places(expected, actual):
             if eager.error and role in ("output", "input"):
                 continue
-            place = role, path
-            detail = _observed(
-                expected.get(place), actual.get(place), references.get(place), precision
-            )
+            place = (role, path)
+            ours, theirs = expected.get(place), actual.get(place)
+            detail = _observed(ours, theirs, references.get(place), precision)
             if detail:
-                symptom = SYMPTOM_OF_ROLE[role]
-                return Difference(eager.step, symptom, f"{role}:{path}", detail)
+                array = ours is not None and ours.kind != ""
+                reference = (
+                    reference_at(ours, theirs, references.get(place)) if ours and theirs else ""
+                )
+                symptom, where = SYMPTOM_OF_ROLE[role], f"{role}:{path}"
+                return Difference(eager.step, symptom, where, detail, array, reference)
         return None
 
     def _exception_difference(self, eager: StepRecord, got: StepRecord) -> Difference | None:
@@ -388,7 +400,7 @@ def _observed(
     precision: str,
 ) -> str:
     if expected is None or actual is None:
-        return "missing" if actual is None else "not there in eager execution"
+        return MISSING if actual is None else ADDED
     return difference(expected, actual, wide, precision)
 
 

@@ -1,49 +1,117 @@
-"""Make a failing case small: fewer steps, plainer calls, a smaller model, a plainer configuration.
+"""Make a failing case small: fewer steps, plainer calls, a smaller model, plainer settings.
 
-Every candidate is judged in a fresh child and kept when it fails in the same way (verdict, symptom
-and role) and is smaller in shortlex order of its encoded bytes. The order of passes is that of the
-design: steps, deviations and sizes, events, the model, the configuration; then again until nothing
-helps or time is up.
+Every candidate is judged in a fresh child and kept when it fails in the same way (verdict, symptom,
+role, and whether the compiler reused what it had) and is plainer: fewer steps, then fewer
+deviations, a smaller graph, fewer settings, and last the encoded bytes, which put plain values
+first. The passes (`rondo.simpler`) run again until nothing helps or time is up.
+
+Verdicts are kept in a `Journal`: no candidate is judged twice, and a search that was interrupted
+goes on from the best case so far. A different failure that is met on the way is handed back.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
 
 from rondo.codec import Codec
 from rondo.errors import FormatError
+from rondo.models.grow import grow
 from rondo.oracle import Verdict
-from rondo.testcase import Call, Event, Model, TestCase
-from rondo.vocabulary import BATCHES
+from rondo.signature import reaction
+from rondo.simpler import PASSES, Candidates
+from rondo.testcase import Call, TestCase
 
 Judge = Callable[[TestCase], Verdict]
+Size = tuple[int, int, int, int, bytes]
+REPORTED = frozenset({"stateful", "reset_only"})
+"""Verdicts that become findings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shrunk:
-    """The smallest case found with its verdict, how many cases were tried, and whether the search
-    came to its own end."""
+    """The plainest case found with its verdict, how many cases were tried, whether the search came
+    to its own end, and the plainest case of each different failure that was met."""
 
     case: TestCase
     verdict: Verdict
     tried: int
     complete: bool
+    others: tuple[TestCase, ...] = ()
 
 
 def same_failure(first: Verdict, second: Verdict) -> bool:
     """Whether two verdicts show the same failure, as far as one run can tell."""
     if first.kind != second.kind or first.difference is None or second.difference is None:
         return False
-    return first.difference.kind == second.difference.kind
+    return first.difference.kind == second.difference.kind and _stale(first) == _stale(second)
+
+
+def _stale(verdict: Verdict) -> bool:
+    """Whether the compiler did nothing new at the exposing step."""
+    assert verdict.difference is not None
+    done = dict(verdict.behaviour).get(verdict.difference.step)
+    return done is not None and reaction(done) == "reused"
+
+
+def deviations(case: TestCase) -> int:
+    """In how many places the calls of a case, taken together, deviate from the plain call."""
+    return sum(len(step.deviations) for step in case.steps if isinstance(step, Call))
+
+
+def size(case: TestCase, data: bytes) -> Size:
+    """The order in which cases are plainer, given the case's encoded bytes."""
+    nodes = len(grow(case.model).nodes)
+    return len(case.steps), deviations(case), nodes, len(case.settings), data
+
+
+@dataclass(slots=True)
+class Journal:
+    """What is known of candidates: bytes -> whether they fail in the wanted way; a line of a file
+    each where there is one."""
+
+    path: Path | None = None
+    seen: dict[bytes, bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.path is not None and self.path.exists():
+            for line in self.path.read_text().splitlines():
+                self._read(line)
+
+    def _read(self, line: str) -> None:
+        data, _, fails = line.partition(" ")
+        try:
+            self.seen[bytes.fromhex(data)] = {"fails": True, "passes": False}[fails]
+        except (ValueError, KeyError):
+            return  # the last line of a search that was killed
+
+    def note(self, data: bytes, fails: bool) -> None:
+        """Keep a verdict."""
+        self.seen[data] = fails
+        if self.path is not None:
+            with self.path.open("a") as file:
+                file.write(f"{data.hex()} {'fails' if fails else 'passes'}\n")
+
+    def failing(self) -> Iterator[bytes]:
+        """The candidates that fail in the wanted way."""
+        return (data for data, fails in self.seen.items() if fails)
 
 
 class Shrinker:
     """Shrinks one failing case; owns every judgement that it asks for."""
 
     def __init__(
-        self, codec: Codec, judge: Judge, case: TestCase, verdict: Verdict, seconds: float
+        self,
+        codec: Codec,
+        judge: Judge,
+        case: TestCase,
+        verdict: Verdict,
+        seconds: float,
+        journal: Journal | None = None,
     ) -> None:
         self._codec = codec
         self._judge = judge
@@ -51,20 +119,42 @@ class Shrinker:
         self._verdict = verdict
         self._wanted = verdict
         self._deadline = time.monotonic() + seconds
-        self._seen: dict[bytes, bool] = {codec.encode(case): True}
+        self._journal = journal or Journal()
+        self._journal.seen.setdefault(codec.encode(case), True)
+        self._others: dict[tuple[str, str], TestCase] = {}
         self._tried = 0
 
     def run(self) -> Shrunk:
         """Shrink until nothing helps or time is up."""
+        self._take_up()
+        self._pass(self._up_to_the_exposing_step)
         complete = False
         while not complete and time.monotonic() < self._deadline:
             before = self._case
-            for candidates in _PASSES:
+            for candidates in PASSES:
                 self._pass(candidates)
-            complete = self._case == before
-        return Shrunk(self._case, self._verdict, self._tried, complete)
+            complete = self._case == before and time.monotonic() < self._deadline
+        others = tuple(self._others.values())
+        return Shrunk(self._case, self._verdict, self._tried, complete, others)
 
-    def _pass(self, candidates: Callable[[TestCase, Codec], Iterator[TestCase]]) -> None:
+    def _take_up(self) -> None:
+        """Go on from the plainest case that an earlier search came to, if it still fails."""
+        known = sorted(self._journal.failing(), key=self._size_of)
+        if known and self._size_of(known[0]) < self._size_of(self._codec.encode(self._case)):
+            best = self._codec.decode(known[0])
+            verdict = self._judge(best)
+            self._tried += 1
+            if same_failure(self._wanted, verdict):
+                self._case, self._verdict = best, verdict
+
+    def _size_of(self, data: bytes) -> Size:
+        return size(self._codec.decode(data), data)
+
+    def _up_to_the_exposing_step(self, case: TestCase, codec: Codec) -> Iterator[TestCase]:
+        if self._verdict.difference is not None:
+            yield case.with_steps(case.steps[: self._verdict.difference.step + 1])
+
+    def _pass(self, candidates: Candidates) -> None:
         """Try a pass's candidates, starting anew from each success."""
         progress = True
         while progress:
@@ -82,131 +172,38 @@ class Shrinker:
             data = self._codec.encode(fitted)
         except FormatError:
             return False
-        if _shortlex(data) >= _shortlex(self._codec.encode(self._case)) or data in self._seen:
+        plainer = size(fitted, data) < size(self._case, self._codec.encode(self._case))
+        if not plainer or data in self._journal.seen:
             return False
         self._tried += 1
         verdict = self._judge(fitted)
         fails = same_failure(self._wanted, verdict)
-        self._seen[data] = fails
+        self._journal.note(data, fails)
         if fails:
             self._case, self._verdict = fitted, verdict
+        elif verdict.kind in REPORTED and verdict.difference is not None:
+            self._others.setdefault(verdict.difference.kind, fitted)
         return fails
 
 
-def _shortlex(data: bytes) -> tuple[int, bytes]:
-    return len(data), data
+class Effect(msgspec.Struct, frozen=True):
+    """What shrinking came to: (before, after) of steps, deviations and program lines, the cases
+    that were run, and whether the search came to its own end."""
+
+    steps: tuple[int, int]
+    deviations: tuple[int, int]
+    lines: tuple[int, int]
+    runs: int
+    complete: bool
 
 
-def _without_steps(case: TestCase, codec: Codec) -> Iterator[TestCase]:
-    """Chunks of steps left out, large chunks first, from the end."""
-    count = len(case.steps)
-    size = count // 2
-    while size:
-        for start in range(count - size, -1, -size):
-            yield case.with_steps(case.steps[:start] + case.steps[start + size :])
-        size //= 2
-
-
-def _calls_first(case: TestCase, codec: Codec) -> Iterator[TestCase]:
-    """A call moved ahead of the event before it: plain set-up, event, exposing call."""
-    for index in range(len(case.steps) - 1):
-        first, second = case.steps[index : index + 2]
-        if isinstance(first, Event) and isinstance(second, Call):
-            moved = (*case.steps[:index], second, first, *case.steps[index + 2 :])
-            yield case.with_steps(moved)
-
-
-def _plain_everywhere(case: TestCase, codec: Codec) -> Iterator[TestCase]:
-    """One dimension, or the batch, made plain in all calls at once."""
-    calls = [step for step in case.steps if isinstance(step, Call)]
-    for name in sorted({d.dimension for step in calls for d in step.deviations}):
-        yield case.with_steps(
-            tuple(_without(s, name) if isinstance(s, Call) else s for s in case.steps)
-        )
-    yield case.with_steps(
-        tuple(replace(s, batch=BATCHES[0]) if isinstance(s, Call) else s for s in case.steps)
+def effect(before: TestCase, shrunk: Shrunk, lines: Callable[[TestCase], int]) -> Effect:
+    """How much plainer a shrunk case is; `lines` counts those of a case's program."""
+    after = shrunk.case
+    return Effect(
+        (len(before.steps), len(after.steps)),
+        (deviations(before), deviations(after)),
+        (lines(before), lines(after)),
+        shrunk.tried,
+        shrunk.complete,
     )
-
-
-def _without(step: Call, name: str) -> Call:
-    return Call(step.batch, tuple(d for d in step.deviations if d.dimension != name))
-
-
-def _plainer_calls(case: TestCase, codec: Codec) -> Iterator[TestCase]:
-    """One call made plain, or without one deviation, or at a plainer batch size."""
-    for index, step in enumerate(case.steps):
-        if not isinstance(step, Call):
-            continue
-        smaller = [Call(step.batch)] if len(step.deviations) > 1 else []
-        smaller += [_without(step, d.dimension) for d in step.deviations]
-        smaller += [Call(b, step.deviations) for b in BATCHES[: BATCHES.index(step.batch)]]
-        for plainer in smaller:
-            yield case.with_steps((*case.steps[:index], plainer, *case.steps[index + 1 :]))
-
-
-def _simpler_values(case: TestCase, codec: Codec) -> Iterator[TestCase]:
-    """Earlier values of events and deviations, first targets."""
-    for index, step in enumerate(case.steps):
-        for simpler in _simpler_step(step, codec):
-            yield case.with_steps((*case.steps[:index], simpler, *case.steps[index + 1 :]))
-
-
-def _simpler_step(step: Call | Event, codec: Codec) -> Iterator[Call | Event]:
-    if isinstance(step, Event):
-        names = [v.name for v in codec.vocabulary.event[step.kind].values]
-        if step.target:
-            yield replace(step, target=0)
-        for value in names[: names.index(step.value)]:
-            yield replace(step, value=value)
-        return
-    for place, deviation in enumerate(step.deviations):
-        names = [v.name for v in codec.vocabulary.dimension[deviation.dimension].values]
-        for value in names[1 : names.index(deviation.value)]:
-            changed = list(step.deviations)
-            changed[place] = replace(deviation, value=value)
-            yield Call(step.batch, tuple(changed))
-
-
-def _smaller_models(case: TestCase, codec: Codec) -> Iterator[TestCase]:
-    """The architecture dropped, operators left out, knobs at zero."""
-    model = case.model
-    if model.architecture != "nothing":
-        yield replace(case, model=Model("nothing", operators=model.operators))
-    count = len(model.operators)
-    size = max(count // 2, 1) if count else 0
-    while size:
-        for start in range(count - size, -1, -size):
-            yield case.with_operators(model.operators[:start] + model.operators[start + size :])
-        size //= 2
-    plain = Model(model.architecture, operators=model.operators)
-    if model != plain:
-        yield replace(case, model=plain)
-    for index, operator in enumerate(model.operators):
-        bare = type(operator)(operator.kind)
-        if operator != bare:
-            operators = (*model.operators[:index], bare, *model.operators[index + 1 :])
-            yield case.with_operators(operators)
-
-
-def _plainer_settings(case: TestCase, codec: Codec) -> Iterator[TestCase]:
-    """All settings plain, one plain, or at an earlier value."""
-    if len(case.settings) > 1:
-        yield replace(case, settings=())
-    table = {setting.name: setting.values for setting in codec.vocabulary.settings}
-    for name, value in case.settings:
-        others = tuple(pair for pair in case.settings if pair[0] != name)
-        yield replace(case, settings=others)
-        for earlier in table[name][1 : table[name].index(value)]:
-            changed = tuple((n, earlier if n == name else v) for n, v in case.settings)
-            yield replace(case, settings=changed)
-
-
-_PASSES = (
-    _without_steps,
-    _plainer_settings,
-    _smaller_models,
-    _plain_everywhere,
-    _plainer_calls,
-    _calls_first,
-    _simpler_values,
-)

@@ -6,28 +6,18 @@ state kept against emptied) and by its `repro.py` in a cold interpreter, three t
 
 from __future__ import annotations
 
-import importlib.metadata
-import os
-import platform
-import subprocess
-import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import cached_property
 
 from harnesses.base import Harness
 from rondo import known
+from rondo.blame import Blame
 from rondo.codec import Codec
-from rondo.findings import (
-    ArmRecord,
-    Finding,
-    Store,
-    as_record,
-    from_record,
-    write_atomically,
-)
+from rondo.confirm import COLD_RUNS, Cold, environment, versions
+from rondo.confirm import cold as run_cold
+from rondo.findings import ArmRecord, Finding, Store, as_record, from_record
 from rondo.identity import (
     Identity,
     changes_of,
@@ -41,14 +31,13 @@ from rondo.identity import (
 from rondo.jsonform import to_json
 from rondo.models.operators import FAMILIES
 from rondo.oracle import Difference, Oracle, Verdict
-from rondo.report import report
-from rondo.shrink import Shrinker, Shrunk
+from rondo.report import report, title
+from rondo.shrink import REPORTED, Shrinker, Shrunk
 from rondo.testcase import Call, Event, TestCase
 from rondo.vocabulary import Vocabulary
 
-COLD_RUNS = 3
-COLD_SECONDS = 600
-REPORTED = frozenset({"stateful", "reset_only"})
+BLAME_SHARE = 0.5
+"""How long a finding's steps and settings may be tried one by one, as a share of shrinking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +86,17 @@ class Triage:
             return Triaged("kept", verdict.kind)
         if verdict.known:
             return self._join(verdict.known)
-        return self._settle(case, self._shrink(case, verdict), number)
+        shrunk = self._shrink(case, verdict)
+        settled = self._settle(case, shrunk, number)
+        for other in shrunk.others:
+            self._met_on_the_way(other, number)
+        return settled
+
+    def _met_on_the_way(self, case: TestCase, number: int) -> None:
+        """Deal with a different failure that shrinking came across, unless it is a known one."""
+        verdict = self._oracle.judge(case, lambda found: self.explains(case, found))
+        if verdict.kind in REPORTED and not verdict.known:
+            self._settle(case, self._shrink(case, verdict), number)
 
     def explains(self, case: TestCase, found: Difference) -> str:
         """The known finding without whose cause the case passes, or the empty string."""
@@ -139,50 +138,54 @@ class Triage:
         identity = identify(shrunk.case, shrunk.verdict, name, vocabulary)
         if self._store.known(identity.name) is not None:
             return self._join(identity.name)
-        finding, files = self._written(identity, case, shrunk, number)
-        cold = self._cold(files["repro.py"].decode())
-        if cold < COLD_RUNS:
-            self._store.keep_alarm("unconfirmed", files["case.bin"])
+        repro, cold = self._confirmed(shrunk)
+        if cold.confirmed < COLD_RUNS:
+            self._store.keep_alarm("unconfirmed", self._codec.encode(shrunk.case))
             return Triaged("kept", "unconfirmed")
-        folder = self._store.write(finding, files)
+        finding = self._written(identity, case, shrunk, number, cold.output)
+        folder = self._store.write(finding, self._files(finding, case, shrunk.case, repro))
         self._known.append(identity)
         note = f" [{finding.known}]" if finding.known else ""
         self._say(f"finding: {finding.sentences[finding.exposing]}: {finding.detail}{note}")
         self._say(f"  {folder}")
         return Triaged("new", identity.name)
 
-    def _cold(self, text: str) -> int:
-        """How many cold interpreters of `COLD_RUNS` show the bug; planted faults of the campaign
-        are installed in each first."""
-        path = self._store.folder / "running" / f"{os.getpid()}-repro.py"
-        write_atomically(path, text.encode())
-        command = [sys.executable, "-m", "rondo.cold", self._harness.name, str(path)]
-        command += [part for fault in self._faults for part in ("--fault", fault)]
-        try:
-            with ThreadPoolExecutor(COLD_RUNS) as pool:
-                codes = list(pool.map(_exit_code, [command] * COLD_RUNS))
-        finally:
-            path.unlink()
-        return codes.count(1)
+    def _confirmed(self, shrunk: Shrunk) -> tuple[str, Cold]:
+        """The repro, the short one if every cold interpreter confirms it, and what they said."""
+        found = shrunk.verdict.difference
+        assert found is not None
+        sentences = self._harness.emit(shrunk.case).sentences
+        says = title(found.symptom, sentences, found.step)
+        running = self._store.folder / "running"
+        text, cold = "", Cold(0, "")
+        for shown in (found.shown, None):
+            tried = text
+            text = self._harness.repro(shrunk.case, found.step, says, self._arm_seconds, shown)
+            if text != tried:
+                cold = run_cold(self._harness.name, self._faults, text, running)
+            if cold.confirmed == COLD_RUNS:
+                break
+        return text, cold
 
     def _written(
-        self, identity: Identity, case: TestCase, shrunk: Shrunk, number: int
-    ) -> tuple[Finding, dict[str, bytes]]:
+        self, identity: Identity, case: TestCase, shrunk: Shrunk, number: int, output: str
+    ) -> Finding:
         difference = shrunk.verdict.difference
         assert difference is not None
-        program = self._harness.emit(shrunk.case)
         exposing = difference.step
         behaviour = dict(shrunk.verdict.behaviour).get(exposing, ())
-        finding = Finding(
+        seconds = self._shrink_seconds * BLAME_SHARE
+        blame = Blame(self._codec, self._oracle.recheck, shrunk.case, shrunk.verdict, seconds)
+        return Finding(
             identity.name,
             self._harness.name,
             shrunk.verdict.kind,
-            difference.symptom,
+            shrunk.verdict.symptom,
             as_record(identity),
             exposing,
             difference.where,
             difference.detail,
-            program.sentences,
+            self._harness.emit(shrunk.case).sentences,
             (
                 ArmRecord("retained", behaviour),
                 ArmRecord("reset", shrunk.verdict.reset_behaviour),
@@ -193,20 +196,33 @@ class Triage:
             versions(self._harness),
             number,
             time.monotonic() - self._start,
-            known.explain(self._entries, identity, difference.detail),
+            known.explain(self._entries, identity, difference.detail, self._version),
             note=shrunk.verdict.note,
+            blame=blame.steps(),
+            ablation=blame.settings(),
+            reference=difference.reference,
+            output=output,
+            environment=self._environment,
         )
-        title = f"{difference.symptom}: {program.sentences[exposing]}"
-        files = {
-            "case.bin": self._codec.encode(shrunk.case),
+
+    @cached_property
+    def _version(self) -> str:
+        return versions(self._harness).get(self._harness.package, "")
+
+    @cached_property
+    def _environment(self) -> str:
+        return environment(self._harness)
+
+    def _files(
+        self, finding: Finding, case: TestCase, small: TestCase, repro: str
+    ) -> dict[str, bytes]:
+        return {
+            "case.bin": self._codec.encode(small),
             "original.bin": self._codec.encode(case),
-            "case.json": to_json(shrunk.case).encode(),
-            "repro.py": self._harness.repro(
-                shrunk.case, exposing, title, self._arm_seconds
-            ).encode(),
-            "report.md": report(finding, program).encode(),
+            "case.json": to_json(small).encode(),
+            "repro.py": repro.encode(),
+            "report.md": report(finding, self._harness.issue, repro).encode(),
         }
-        return finding, files
 
 
 def covers(identity: Identity, case: TestCase, vocabulary: Vocabulary, symptom: str = "") -> bool:
@@ -251,36 +267,3 @@ def _held(step: Call, first: Call, changes: tuple[str, ...]) -> Call:
         if name in start:
             kept[name] = start[name]
     return Call(batch, tuple(kept.values())[:3])
-
-
-def run_repro(path: Path) -> int:
-    """The exit code of a repro in a cold interpreter; 2 (cannot tell) when it does not end."""
-    return _exit_code([sys.executable, str(path)])
-
-
-def _exit_code(command: list[str]) -> int:
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("TORCHINDUCTOR")}
-    root = str(Path(__file__).resolve().parents[1])
-    environment["PYTHONPATH"] = root
-    try:
-        done = subprocess.run(
-            command,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=COLD_SECONDS,
-            env=environment,
-        )
-    except subprocess.TimeoutExpired:
-        return 2
-    return done.returncode
-
-
-def versions(harness: Harness) -> dict[str, str]:
-    """The versions that a report names."""
-    found = {"python": platform.python_version(), "platform": platform.platform()}
-    for package in (harness.package, "numpy"):
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found

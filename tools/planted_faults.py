@@ -28,8 +28,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from harnesses import base  # noqa: E402
+from rondo.confirm import run_repro  # noqa: E402
 from rondo.findings import Finding, Store  # noqa: E402
-from rondo.triage import run_repro  # noqa: E402
 
 _POLL_SECONDS = 0.5
 _END_SECONDS = 10

@@ -5,10 +5,23 @@
 
 from __future__ import annotations
 
-from harnesses.base import Harness, Program, Runtime
+from harnesses.base import Harness, Issue, Program, Runtime, Shown
 from harnesses.jax_xla.emit import emit
 from harnesses.jax_xla.vocabulary import LAYERS, VOCABULARY
+from harnesses.standalone import Wanted
 from rondo.testcase import TestCase
+
+_ISSUE = Issue(
+    "jax.jit",
+    ("-c", "import jax; jax.print_environment_info()"),
+    (
+        ("Description", ("summary", "repro", "logs", "blame", "ablation", "comparison")),
+        ("What jax/jaxlib version are you using?", ("versions",)),
+        ("Which accelerator(s) are you using?", ("cpu",)),
+        ("Additional System Info", ("environment",)),
+    ),
+)
+"""The fields of jax-ml/jax's `.github/ISSUE_TEMPLATE/bug-report.yml`."""
 
 
 class JaxXla(Harness):
@@ -20,14 +33,22 @@ class JaxXla(Harness):
     vocabulary = VOCABULARY
     layers = LAYERS
     eager_shares_process = False
+    issue = _ISSUE
 
     def emit(self, case: TestCase) -> Program:
         return emit(case)
 
-    def repro(self, case: TestCase, exposing: int, title: str, seconds: int = 300) -> str:
+    def repro(
+        self,
+        case: TestCase,
+        exposing: int,
+        title: str,
+        seconds: int = 300,
+        shown: Shown | None = None,
+    ) -> str:
         from harnesses.jax_xla.repro import repro
 
-        return repro(emit(case), exposing, title, seconds)
+        return repro(emit(case), Wanted(exposing, title, seconds, shown))
 
     def runtime(self) -> Runtime:
         from harnesses.jax_xla.runtime import JaxRuntime

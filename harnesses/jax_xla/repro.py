@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from harnesses.base import Program
-from harnesses.standalone import Parts, standalone
+import re
 
-_LOOK = '''
+from harnesses.base import Program, Shown
+from harnesses.flat import Flat, without
+from harnesses.standalone import Look, Parts, Wanted, standalone
+
+_LOOK_ALL = '''
 def seen(s, result):
     """What a user can see: results, arguments, parameters and state, leaf by leaf."""
     leaves, structure = jax.tree.flatten([result, s.params, s.state])
@@ -23,7 +26,7 @@ def look(leaf):
     return dtype, tuple(value.shape), weak, np.asarray(value).astype("float64")
 
 
-def run(step, s, arm):
+def play(step, s, arm):
     """A step as the arm wants it: un-jitted, or compiled, from empty caches in the reset arm."""
     if not s.live:
         with jax.disable_jit():
@@ -34,16 +37,59 @@ def run(step, s, arm):
 '''
 
 _TWO_DEVICES = 'jax.config.update("jax_num_cpu_devices", 2)'
+_READABLE = re.compile(r"\w+(\[(\d+|'\w+')\]|\.\w+)*")
+_JIT = "jax.jit(model, static_argnames=STATIC)"
 
 
-def repro(program: Program, exposing: int, title: str, seconds: int) -> str:
-    """The standalone text of a program whose step `exposing` shows a bug."""
-    devices = (_TWO_DEVICES,) if "jax.devices()" in program.text else ()
-    parts = Parts(
-        look=_LOOK,
-        versions='"jax", jax.__version__',
-        step="run(step, s, arm)",
-        third_party=("import jax", "import jax.numpy as jnp", "import numpy as np"),
-        top=devices,
+def look(shown: Shown) -> Look | None:
+    """How to see one place of a JAX program after the exposing step."""
+    path, _, what = shown.path.replace("'", '"').partition(" ")
+    if what == "structure":
+        return Look(f"[str(jax.tree.structure({path}))]")
+    if not _READABLE.fullmatch(shown.path) or not shown.there or "key<" in shown.detail:
+        return None
+    if not shown.array:
+        return Look(f"[type({path}).__name__]")
+    numbers = 'np.asarray(value).astype("float64")'
+    leaf = f"[str(value.dtype), value.shape, value.weak_type, {numbers}]"
+    return Look(leaf, True, (f"value = jnp.asarray({path})",))
+
+
+def _without_init(module: list[str], steps: list[list[str]]) -> list[str]:
+    """The module without `init` where no step uses parameters or state."""
+    used = re.search(r"\b(params|state)\b", "\n".join(line for body in steps for line in body))
+    return module if used else without("def init():", module)
+
+
+def _flat(program: Program) -> Flat:
+    jit = "jax.jit(model)" if "\nSTATIC = ()\n" in program.text else _JIT
+    return Flat(
+        callee='s.jit("model", s.model)',
+        start=(f"f = {jit}", 'jax.config.update("jax_disable_jit", arm != "retained")'),
+        fresh=(
+            'jax.config.update("jax_disable_jit", arm == "eager")',
+            'if arm == "reset":',
+            "    jax.clear_caches()",
+        ),
+        unfit=r"\bs\.|jax_disable_jit|make_model",
+        tidy=lambda module, steps: (
+            _without_init([line for line in module if line != "STATIC = ()"], steps),
+            steps,
+        ),
     )
-    return standalone(program, parts, exposing, title, seconds)
+
+
+def repro(program: Program, wanted: Wanted) -> str:
+    """The standalone text of a program that shows a bug."""
+    plain = 'options["' not in program.text  # what `State.jit` adds to every compiled function
+    wanted = wanted if plain else Wanted(wanted.exposing, wanted.title, wanted.seconds)
+    parts = Parts(
+        look=look,
+        look_all=_LOOK_ALL,
+        flat=_flat(program),
+        versions='"jax", jax.__version__',
+        step="play(step, s, arm)",
+        imports=("import jax", "import jax.numpy as jnp"),
+        top=(_TWO_DEVICES,) if "jax.devices()" in program.text else (),
+    )
+    return standalone(program, parts, wanted)

@@ -5,12 +5,24 @@
 
 from __future__ import annotations
 
-from harnesses.base import Harness, Program, Runtime
+from harnesses.base import Harness, Issue, Program, Runtime, Shown
+from harnesses.standalone import Wanted
 from harnesses.torch_inductor.emit import emit
 from harnesses.torch_inductor.vocabulary import BACKENDS, VOCABULARY
 from rondo.testcase import TestCase
 
 _WRAPPED = {"TorchRuntimeError", "InternalTorchDynamoError", "BackendCompilerFailed"}
+
+_ISSUE = Issue(
+    "torch.compile",
+    ("-m", "torch.utils.collect_env"),
+    (
+        ("🐛 Describe the bug", ("summary", "repro", "blame", "ablation", "comparison")),
+        ("Error logs", ("logs",)),
+        ("Versions", ("environment",)),
+    ),
+)
+"""The fields of pytorch/pytorch's `.github/ISSUE_TEMPLATE/pt2-bug-report.yml`."""
 
 
 class TorchInductor(Harness):
@@ -22,14 +34,22 @@ class TorchInductor(Harness):
     vocabulary = VOCABULARY
     layers = BACKENDS
     needs_compiler = True
+    issue = _ISSUE
 
     def emit(self, case: TestCase) -> Program:
         return emit(case)
 
-    def repro(self, case: TestCase, exposing: int, title: str, seconds: int = 300) -> str:
+    def repro(
+        self,
+        case: TestCase,
+        exposing: int,
+        title: str,
+        seconds: int = 300,
+        shown: Shown | None = None,
+    ) -> str:
         from harnesses.torch_inductor.repro import repro
 
-        return repro(emit(case), exposing, title, seconds)
+        return repro(emit(case), Wanted(exposing, title, seconds, shown))
 
     def runtime(self) -> Runtime:
         from harnesses.torch_inductor.runtime import TorchRuntime

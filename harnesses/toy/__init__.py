@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from harnesses.base import Harness, Program, Runtime
+from harnesses.base import Harness, Issue, Program, Runtime, Shown
+from harnesses.standalone import Wanted
 from harnesses.toy.dimensions import OWN_DIMENSIONS
 from harnesses.toy.program import emit
-from harnesses.toy.repro import repro
 from rondo.testcase import TestCase
 from rondo.vocabulary import Setting, Vocabulary
 
@@ -30,6 +30,7 @@ class ToyHarness(Harness):
 
     name = "toy"
     package = "numpy"
+    issue = Issue("toy.compile")
     modules = ("numpy",)
     layers = ("interpret", "fuse")
     vocabulary = Vocabulary(
@@ -47,9 +48,18 @@ class ToyHarness(Harness):
         """The program of a test case."""
         return emit(case, self.vocabulary)
 
-    def repro(self, case: TestCase, exposing: int, title: str, seconds: int = 300) -> str:
+    def repro(
+        self,
+        case: TestCase,
+        exposing: int,
+        title: str,
+        seconds: int = 300,
+        shown: Shown | None = None,
+    ) -> str:
         """A standalone program that shows the bug at step `exposing`."""
-        return repro(self.emit(case), exposing, title, seconds)
+        from harnesses.toy.repro import repro
+
+        return repro(self.emit(case), Wanted(exposing, title, seconds, shown))
 
     def runtime(self) -> Runtime:
         """The executing side."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from harnesses.base import Program
-from harnesses.standalone import Parts, standalone
+import re
 
-_LOOK = '''
+from harnesses.base import Program, Shown
+from harnesses.flat import Flat
+from harnesses.standalone import Look, Parts, Wanted, standalone
+
+_LOOK_ALL = '''
 def look(value):
     """The leaves of a value: arrays by type, sizes, strides and numbers."""
     if isinstance(value, dict):
@@ -24,15 +27,40 @@ def seen(s, result):
     return [*leaves, *look(toy.rand(1)), toy.python_random.random()]
 '''
 
-_PARTS = Parts(
-    look=_LOOK,
-    versions='"toy"',
-    setup="toy.reset()",
-    third_party=("import numpy as np", "from harnesses.toy import compiler as toy"),
-    note="The toy framework is `harnesses.toy`: have Rondo installed, or its root on PYTHONPATH.",
-)
+_READABLE = re.compile(r"\w+(\[(\d+|'\w+')\]|\.\w+)*")
 
 
-def repro(program: Program, exposing: int, title: str, seconds: int) -> str:
-    """The standalone text of a program whose step `exposing` shows a bug."""
-    return standalone(program, _PARTS, exposing, title, seconds)
+def look(shown: Shown) -> Look | None:
+    """How to see one place of a toy program after the exposing step."""
+    if not _READABLE.fullmatch(shown.path) or not shown.there or shown.role == "rng":
+        return None
+    place = shown.path.replace("'", '"')
+    if not shown.array:
+        return Look(f"[type({place}).__name__, repr({place})]")
+    numbers = f'{place}.data.astype("float64")'
+    return Look(f"[{place}.dtype, {place}.data.shape, {place}.data.strides, {numbers}]", True)
+
+
+def _flat(program: Program) -> Flat:
+    options = re.search(r"options = \{(.*)\} \| options", program.text)
+    named = re.sub(r'"(\w+)": ', r"\1=", options[1]) if options else ""
+    compiled = f"toy.compile({', '.join(filter(None, ('model', named)))})"
+    return Flat(
+        callee='s.compiled("model", s.model)',
+        start=(f'f = {compiled} if arm == "retained" else model',),
+        fresh=(f'f = {compiled} if arm == "reset" else f',),
+    )
+
+
+def repro(program: Program, wanted: Wanted) -> str:
+    """The standalone text of a program that shows a bug."""
+    parts = Parts(
+        look=look,
+        look_all=_LOOK_ALL,
+        flat=_flat(program),
+        versions='"toy"',
+        begin=("toy.reset()",),
+        imports=("from harnesses.toy import compiler as toy",),
+        note="Needs Rondo on PYTHONPATH.",
+    )
+    return standalone(program, parts, wanted)

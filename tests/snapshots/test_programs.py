@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from harnesses import jax_xla, torch_inductor
-from harnesses.base import Harness
+from harnesses.base import Harness, Shown
 from harnesses.emission import Effect, Template
 from harnesses.event_text import EventTable
 from rondo.codec import Codec
@@ -89,11 +89,15 @@ def test_programs_are_stable(target: Target, name: str) -> None:
     compared(target.folder / f"{name}.txt", program.text)
 
 
+PLACES = {"hook_repro": Shown("output", "out", True, "1 instead of 2"), "hook_repro_whole": None}
+
+
+@pytest.mark.parametrize("name", PLACES)
 @TARGETS
-def test_the_repro_is_stable_and_needs_the_framework_alone(target: Target) -> None:
+def test_the_repro_is_stable_and_needs_the_framework_alone(target: Target, name: str) -> None:
     given = through_bytes(target.cases["hook"], target.vocabulary)
-    text = target.harness.repro(given, 2, "wrong_result: a change is not seen")
-    compared(target.folder / "hook_repro.txt", text)
+    text = target.harness.repro(given, 2, "wrong_result: a change is not seen", shown=PLACES[name])
+    compared(target.folder / f"{name}.txt", text)
     imported = {
         name.name.partition(".")[0]
         for node in ast.walk(ast.parse(text))
@@ -110,9 +114,11 @@ def test_random_programs_are_formatted_and_name_nothing_undefined(target: Target
         given = (
             random_case(draw, codec) if number % 2 else codec.decode(draw.randbytes(20 + number))
         )
-        (tmp_path / f"program_{number}.py").write_text(target.harness.emit(given).text)
-    repro = target.harness.repro(given, 0, "any")
-    (tmp_path / "repro.py").write_text(repro)
+        program = target.harness.emit(given)
+        (tmp_path / f"program_{number}.py").write_text(program.text)
+        for name, shown in PLACES.items() if program.calls else ():
+            repro = target.harness.repro(given, program.calls[-1], "any", shown=shown)
+            (tmp_path / f"{name}_{number}.py").write_text(repro)
     for command in (["format", "--check", "--line-length=100"], ["check", "--select=F821,F823"]):
         done = subprocess.run(
             [sys.executable, "-m", "ruff", *command, "--isolated", str(tmp_path)],

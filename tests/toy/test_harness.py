@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harnesses.base import Program
+from harnesses.base import Program, Shown
 from harnesses.toy import HARNESS
 from harnesses.toy.dimensions import EFFECTS
 from harnesses.toy.events import HAPPENINGS
@@ -24,7 +24,7 @@ from rondo.models.architectures import ARCHITECTURES
 from rondo.models.operators import OPERATORS
 from rondo.testcase import TestCase
 from tests.cases import call, case
-from tests.toy.test_compiler import SHORTEST
+from tests.toy.shortest import SHORTEST
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = 500
@@ -110,14 +110,17 @@ def test_importing_the_harness_imports_no_compiler() -> None:
     assert done.stdout.strip() == "False", done.stderr
 
 
+@pytest.mark.parametrize("short", [True, False], ids=["short", "whole"])
 @pytest.mark.parametrize(
     ("fault", "status"), [(None, 0), ("third_float", 1), ("disk_ignores_constants", 1)]
 )
 def test_repro_tells_whether_the_bug_is_there(
-    fault: str | None, status: int, tmp_path: Path
+    fault: str | None, status: int, short: bool, tmp_path: Path
 ) -> None:
     given = SHORTEST[fault or "third_float"]
-    text = HARNESS.repro(given, len(given.steps) - 1, "A wrong result.")
+    shown = Shown("output", "out", True, "1 instead of 2") if short else None
+    text = HARNESS.repro(given, len(given.steps) - 1, "A wrong result.", shown=shown)
+    assert ("STEPS" in text) != short
     if fault:
         assert fault in FAULTS
         plant = f"from harnesses.toy import faults\n\nfaults.FAULTS[{fault!r}].install()\n"
@@ -131,4 +134,4 @@ def test_repro_tells_whether_the_bug_is_there(
         text=True,
     )
     assert done.returncode == status, done.stdout + done.stderr
-    assert done.stdout.count(" equal\n") == (1 if fault else 2)
+    assert done.stdout.endswith("the bug is there\n" if fault else "the bug is gone\n")

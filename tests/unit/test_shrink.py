@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 from harnesses.torch_inductor import HARNESS
 from rondo.codec import Codec
 from rondo.oracle import Difference, Verdict
-from rondo.shrink import Shrinker
+from rondo.shrink import Journal, Shrinker, same_failure, size
 from rondo.testcase import Call, Event, TestCase
 from tests.cases import call, case, event, through_bytes
 
@@ -61,7 +64,8 @@ def test_no_candidate_is_judged_twice_and_none_is_larger() -> None:
 
     Shrinker(CODEC, judge, large(), FAILING, 60).run()
     assert len(seen) == len(set(seen))
-    assert all((len(data), data) < (len(first), first) for data in seen)
+    sizes = [size(CODEC.decode(data), data) for data in (first, *seen)]
+    assert all(sizes[0] > one for one in sizes[1:])
 
 
 def test_another_failure_is_not_followed() -> None:
@@ -73,3 +77,56 @@ def test_another_failure_is_not_followed() -> None:
 def test_it_stops_when_time_is_up() -> None:
     shrunk = Shrinker(CODEC, stale_hook, large(), FAILING, 0).run()
     assert not shrunk.complete and shrunk.case == large() and shrunk.tried == 0
+
+
+def test_an_interrupted_search_goes_on_from_the_best_case_so_far(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    judged: list[bytes] = []
+
+    def judge(candidate: TestCase) -> Verdict:
+        judged.append(CODEC.encode(candidate))
+        if len(judged) == 12:
+            raise KeyboardInterrupt
+        return stale_hook(candidate)
+
+    try:
+        Shrinker(CODEC, judge, large(), FAILING, 60, Journal(path)).run()
+    except KeyboardInterrupt:
+        path.write_text(path.read_text() + "0102 fai")
+    known = Journal(path)
+    assert set(judged[:11]) <= set(known.seen) and judged[11] not in known.seen
+    before, again = len(judged), set(judged[:11])
+    shrunk = Shrinker(CODEC, judge, large(), FAILING, 60, known).run()
+    assert shrunk.complete and len(shrunk.case.steps) == 3
+    assert not again & set(judged[before + 1 :]), "only the best case so far is judged again"
+
+
+def test_a_different_failure_on_the_way_is_handed_back() -> None:
+    other = Verdict("stateful", Difference(1, "exception", "exception:ValueError", "ValueError"))
+
+    def judge(candidate: TestCase) -> Verdict:
+        found = stale_hook(candidate)
+        return other if found.kind == "pass" and candidate.calls > 1 else found
+
+    shrunk = Shrinker(CODEC, judge, large(), FAILING, 60).run()
+    assert len(shrunk.others) == 1 and judge(shrunk.others[0]) is other
+
+
+def test_an_architecture_gives_way_to_one_of_its_operators() -> None:
+    given = through_bytes(case("", call(), call(3), architecture="mlp"), HARNESS.vocabulary)
+
+    def judge(candidate: TestCase) -> Verdict:
+        made = candidate.model.architecture + str(candidate.model.operators)
+        fails = candidate.calls == 2 and ("mlp" in made or "linear" in made)
+        return replace(FAILING, difference=FAILING.difference) if fails else PASSING
+
+    shrunk = Shrinker(CODEC, judge, given, FAILING, 60).run()
+    assert shrunk.case.model.architecture == "nothing"
+    assert [op.kind for op in shrunk.case.model.operators] == ["linear"]
+
+
+def test_a_failure_of_a_new_artifact_is_another_than_that_of_a_stale_one() -> None:
+    stale = replace(FAILING, behaviour=((2, ("reused",)),))
+    fresh = replace(FAILING, behaviour=((2, ("compiled",)),))
+    again = replace(FAILING, behaviour=((2, ("recompiled guard",)),))
+    assert not same_failure(stale, fresh) and same_failure(fresh, again)

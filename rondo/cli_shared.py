@@ -1,0 +1,78 @@
+"""What the commands of `rondo` share: options, exit codes, and how they load targets and cases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rondo.errors import FormatError, RondoError, SetupError
+
+if TYPE_CHECKING:
+    from harnesses.base import Harness
+    from rondo.codec import Codec
+    from rondo.findings import Store
+    from rondo.testcase import TestCase
+
+DEFAULT_TARGET = "torch_inductor"
+FAILED = 2
+EXIT_CODES = f"""Exit codes: 0 done; {FAILED} it could not be done (a bad option, a file that is not
+a test case, an unknown target, something not installed): the message says what to do."""
+
+TargetOption = Annotated[
+    str, typer.Option("--target", metavar="NAME", help="Whose vocabulary and emission to use.")
+]
+UndocumentedOption = Annotated[
+    bool, typer.Option("--undocumented", help="Read the case as that flag of the fuzzer does.")
+]
+FaultOption = Annotated[
+    list[str] | None, typer.Option("--fault", help="Plant a fault: NAME or path.py:NAME.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+FolderArgument = Annotated[Path, typer.Argument(help="A findings folder.")]
+
+
+def load_harness(target: str, undocumented: bool = False) -> Harness:
+    """The harness of a target.
+
+    Raises SetupError for an unknown one, and for one that cannot be imported.
+    """
+    from harnesses import base
+
+    try:
+        return base.load(target, undocumented)
+    except ImportError as error:
+        raise SetupError(
+            f"target {target} cannot be loaded: {error}", "`rondo doctor` says what is missing"
+        ) from error
+
+
+def read_case(path: Path, codec: Codec) -> TestCase:
+    """The test case in a file of bytes, or of JSON where its name ends in `.json`.
+
+    Raises FormatError for a file that cannot be read or holds none.
+    """
+    from rondo.codec import read_case_bytes
+    from rondo.jsonform import from_json
+
+    try:
+        if path.suffix == ".json":
+            return from_json(path.read_bytes(), codec)
+        return codec.decode(read_case_bytes(path))
+    except OSError as error:
+        raise FormatError(
+            f"{path} cannot be read: {error.strerror}", "give the path of a test case"
+        ) from error
+
+
+def open_store(folder: Path) -> Store:
+    """The findings of a folder that is there.
+
+    Raises RondoError when it is not.
+    """
+    from rondo.findings import Store
+
+    if not folder.is_dir():
+        raise RondoError(f"there is no folder {folder}", "give the --findings folder of a campaign")
+    return Store(folder)

@@ -1,0 +1,81 @@
+"""One cause is one finding however it is found, and two causes never join."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from harnesses.toy import HARNESS
+from rondo.executor.client import ForkServer
+from rondo.findings import Store
+from rondo.identity import Identity, identify
+from rondo.oracle import Oracle
+from rondo.shrink import Shrinker
+from rondo.triage import Triage
+from tests.toy.hidden import CODEC, hidden
+from tests.toy.shortest import SHORTEST
+
+DEADLY = {"crash", "hang", "memory"}
+PAIR = ("closure_guard", "hook_guard")
+CAMPAIGNS = 10
+ONE = "closure_guard"
+pytestmark = pytest.mark.timeout(900)
+
+
+def identity(oracle: Oracle, fault: str) -> Identity:
+    """The identity of a fault's shortest sequence."""
+    case = CODEC.normal(SHORTEST[fault])
+    verdict = oracle.judge(case)
+    assert verdict.kind == "stateful", f"{fault}: {verdict}"
+    return identify(case, verdict, HARNESS.name, HARNESS.vocabulary)
+
+
+def test_no_two_faults_join() -> None:
+    found = {}
+    for fault in sorted(set(SHORTEST) - DEADLY):
+        server = ForkServer("toy", (fault,))
+        try:
+            found[fault] = identity(Oracle(HARNESS, server), fault)
+        finally:
+            server.close()
+    joined = [pair for pair in combinations(found, 2) if found[pair[0]] == found[pair[1]]]
+    assert joined == [] and len(found) == 20
+
+
+def test_ten_campaigns_with_one_fault_give_one_identity() -> None:
+    server = ForkServer("toy", (ONE,))
+    oracle, names = Oracle(HARNESS, server), []
+    try:
+        for seed in range(100):
+            case = hidden(random.Random(seed), SHORTEST[ONE])
+            verdict = oracle.judge(case)
+            if verdict.kind != "stateful":
+                continue
+            shrunk = Shrinker(CODEC, oracle.recheck, case, verdict, 120).run()
+            names.append(identify(shrunk.case, shrunk.verdict, "toy", HARNESS.vocabulary).name)
+            if len(names) == CAMPAIGNS:
+                break
+    finally:
+        server.close()
+    assert len(names) == CAMPAIGNS and len(set(names)) == 1, names
+
+
+def test_two_faults_in_one_run_give_two_findings(tmp_path: Path) -> None:
+    server, rng = ForkServer("toy", PAIR), random.Random(3)
+    oracle, store = Oracle(HARNESS, server), Store(tmp_path)
+    triage = Triage(HARNESS, oracle, store, PAIR, say=lambda text: None)
+    try:
+        for number in range(40):
+            case = hidden(rng, *(SHORTEST[fault] for fault in PAIR[:: 1 - 2 * (number % 2)]))
+            verdict = oracle.judge(case, lambda found, case=case: triage.explains(case, found))
+            if verdict.kind == "stateful":
+                triage.alarm(case, verdict, number)
+            if len(list(store.findings())) == len(PAIR):
+                break
+    finally:
+        server.close()
+    changes = sorted(tuple(finding.identity["changes"]) for finding in store.findings())
+    assert changes == [("add_forward_hook",), ("set_closure_cell",)]
