@@ -25,6 +25,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from rondo.check.facts import Facts
+from rondo.check.source import Source
 from rondo.errors import SetupError
 from rondo.executor.protocol import Observation
 from rondo.testcase import TestCase
@@ -75,6 +77,11 @@ class Harness(ABC):
     """Whether eager execution leaves the compiler's state alone, so that both may share a child."""
 
     @property
+    def server(self) -> str:
+        """The target whose fork server plays its programs."""
+        return self.name
+
+    @property
     def folder(self) -> Path:
         """Where the harness and its data files are."""
         return Path(str(sys.modules[type(self).__module__].__file__)).parent
@@ -92,6 +99,19 @@ class Harness(ABC):
     def runtime(self) -> Runtime:
         """The executing side; importing the framework happens here."""
 
+    def probe(self, source: Source) -> Program:
+        """A program whose one step returns the `Facts` of a user's model, as JSON.
+
+        Raises SetupError where the target does not take users' models.
+        """
+        raise SetupError(
+            f"target {self.name} cannot check one's own model", "--target torch_inductor can"
+        )
+
+    def own_model(self, source: Source, facts: Facts) -> OwnModel:
+        """A user's model as a target of its own; raises as `probe` does."""
+        raise SetupError(f"target {self.name} cannot check one's own model")
+
     def same_exception(self, eager: tuple[str, ...], compiled: tuple[str, ...]) -> bool:
         """Whether two exceptions, given as class names along their MRO, are the same to a user."""
         return eager[:1] == compiled[:1]
@@ -99,6 +119,17 @@ class Harness(ABC):
     def documented(self, error: tuple[str, ...], message: str) -> str:
         """Why an exception of a compiled call is documented behaviour, or the empty string."""
         return ""
+
+
+class OwnModel(Harness):
+    """A user's model behind the interface of a target; its vocabulary is what may be varied."""
+
+    eager_shares_process = False
+    """A user's module may keep state in globals, so that each arm has a child of its own."""
+
+    @abstractmethod
+    def restricted(self, refused: frozenset[str]) -> OwnModel:
+        """The same without what eager execution refuses: dimensions, events, or `name=value`."""
 
 
 class Runtime(ABC):

@@ -142,8 +142,8 @@ def standalone(program: Program, parts: Parts, exposing: int, title: str, second
 
 
 _STANDARD = frozenset(
-    "concurrent copy dataclasses enum functools gc io math os pickle random resource signal sys "
-    "tempfile types typing".split()
+    "concurrent copy dataclasses enum functools gc importlib io math os pickle random resource "
+    "signal sys tempfile types typing".split()
 )
 
 

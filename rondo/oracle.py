@@ -297,7 +297,7 @@ class Oracle:
     ) -> Difference | None:
         expected = {record.step: record for record in eager}
         for record in got:
-            found = self._step_difference(expected[record.step], record, wide.get(record.step))
+            found = self.step_difference(expected[record.step], record, wide.get(record.step))
             if found is not None:
                 return found
         return None
@@ -318,11 +318,12 @@ class Oracle:
             died = outcome.death
             return Difference(k, SYMPTOM_OF_DEATH[died.kind], died.kind, died.detail)
         record = outcome.arms[arm][k]
-        return self._step_difference(eager, record, wide.get(k))
+        return self.step_difference(eager, record, wide.get(k))
 
-    def _step_difference(
-        self, eager: StepRecord, got: StepRecord, wide: StepRecord | None
+    def step_difference(
+        self, eager: StepRecord, got: StepRecord, wide: StepRecord | None = None
     ) -> Difference | None:
+        """How a step differs from the same step of the eager arm, given the float64 reference."""
         if raised := self._exception_difference(eager, got):
             return raised
         references = _by_place(wide.observations) if wide and not wide.error else {}

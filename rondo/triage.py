@@ -155,7 +155,7 @@ class Triage:
         are installed in each first."""
         path = self._store.folder / "running" / f"{os.getpid()}-repro.py"
         write_atomically(path, text.encode())
-        command = [sys.executable, "-m", "rondo.cold", self._harness.name, str(path)]
+        command = [sys.executable, "-m", "rondo.cold", self._harness.server, str(path)]
         command += [part for fault in self._faults for part in ("--fault", fault)]
         try:
             with ThreadPoolExecutor(COLD_RUNS) as pool:

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
-from harnesses.base import Harness, Program, Runtime
+from harnesses.base import Harness, OwnModel, Program, Runtime
 from harnesses.torch_inductor.emit import emit
 from harnesses.torch_inductor.vocabulary import BACKENDS, VOCABULARY
+from rondo.check.facts import Facts
+from rondo.check.source import Source
 from rondo.testcase import TestCase
 
 _WRAPPED = {"TorchRuntimeError", "InternalTorchDynamoError", "BackendCompilerFailed"}
@@ -30,6 +32,16 @@ class TorchInductor(Harness):
         from harnesses.torch_inductor.repro import repro
 
         return repro(emit(case), exposing, title, seconds)
+
+    def probe(self, source: Source) -> Program:
+        from harnesses.torch_inductor.own_model import probe_program
+
+        return probe_program(source)
+
+    def own_model(self, source: Source, facts: Facts) -> OwnModel:
+        from harnesses.torch_inductor.own_model import TorchModel
+
+        return TorchModel(source, facts)
 
     def runtime(self) -> Runtime:
         from harnesses.torch_inductor.runtime import TorchRuntime

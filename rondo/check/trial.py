@@ -1,0 +1,160 @@
+"""What eager execution takes: every candidate change is tried in eager mode before it counts.
+
+The candidates of an own model's vocabulary become plain cases, and these run like any other, but in
+the eager arm alone and twice: what raises, or differs from run to run, is left out and told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from harnesses.base import OwnModel
+from rondo.check.facts import Axis, Facts
+from rondo.executor.protocol import EAGER, Executor, Job, Outcome, StepRecord
+from rondo.oracle import Limits, Oracle
+from rondo.testcase import Call, Deviation, Event, Step, TestCase
+from rondo.vocabulary import EventKind
+
+MOST_SIZES = 10
+"""How many sets of axes are varied; a vocabulary names a bounded number of dimensions."""
+_UNSTABLE = "eager execution differs from run to run"
+
+
+@dataclass(slots=True)
+class Trial:
+    """What came of it: `refused` maps `name=value` to why; `unusable` says why not even plain calls
+    can be judged, if so."""
+
+    refused: dict[str, str] = field(default_factory=dict)
+    unusable: str = ""
+
+
+class Trials:
+    """Tries the candidates of one own model."""
+
+    def __init__(
+        self, own: OwnModel, facts: Facts, oracle: Oracle, executor: Executor, limits: Limits
+    ) -> None:
+        self._own = own
+        self._facts = facts
+        self._oracle = oracle
+        self._executor = executor
+        self._limits = limits
+        self._found = Trial()
+
+    def run(self) -> Trial:
+        """Try everything; each kind of event has children of its own."""
+        self._deviations()
+        if not self._found.unusable:
+            for kind in self._own.vocabulary.event.values():
+                self._event(kind)
+        return self._found
+
+    def _deviations(self) -> None:
+        table = self._own.vocabulary.dimension.values()
+        names = [(d.name, value) for d in table for value in d.deviations(())]
+        calls = [Call(deviations=(Deviation(*pair),)) for pair in names]
+        labels = ["", *(f"{name}={value}" for name, value in names)]
+        self._judge([Call(), *calls], labels)
+
+    def _event(self, kind: EventKind) -> None:
+        steps: list[Step] = []
+        labels: list[str] = []
+        for value in kind.options(()):
+            steps += [Event(kind.name, 0, value), Call()]
+            labels += [f"{kind.name}={value}"] * 2
+        self._judge(steps, labels)
+
+    def _judge(self, steps: list[Step], labels: list[str]) -> None:
+        """Play the steps twice; `labels[i]` is what step i tries, empty for the plain call."""
+        left = list(range(len(steps)))
+        while left:
+            program = self._own.emit(TestCase(steps=tuple(steps[i] for i in left)))
+            raising = tuple(range(len(left)))
+            limits = self._limits
+            job = Job(program.text, (EAGER,), raising, limits.seconds, limits.megabytes)
+            first, second = self._executor.run(job), self._executor.run(job)
+            names = [labels[i] for i in left]
+            died = self._deaths(first, names) or self._deaths(second, names)
+            if not died:
+                self._compare(_eager(first), _eager(second), names)
+                return
+            left = [i for i in left if labels[i] and labels[i] not in self._found.refused]
+
+    def _deaths(self, outcome: Outcome, labels: list[str]) -> bool:
+        death = outcome.death
+        if death is None:
+            return False
+        label = labels[death.step] if death.step >= 0 else ""
+        if label:
+            self._found.refused[label] = f"eager execution: {death.kind} ({death.detail})"
+        else:
+            self._found.unusable = f"a plain eager call ends in {death.kind} ({death.detail})"
+        return not self._found.unusable
+
+    def _compare(
+        self, first: list[StepRecord], second: list[StepRecord], labels: list[str]
+    ) -> None:
+        for one, two, label in zip(first, second, labels, strict=True):
+            found = self._oracle.step_difference(one, two)
+            if label and (one.error or found):
+                why = f"eager raises {_words(one)}" if one.error else _UNSTABLE
+                self._found.refused.setdefault(label, why)
+            elif one.error:
+                self._found.unusable = f"a plain eager call on copies raises {_words(one)}"
+            elif found:
+                detail = f"{found.where}: {found.detail}"
+                self._found.unusable = f"two plain eager calls differ ({detail})"
+
+
+def _eager(outcome: Outcome) -> list[StepRecord]:
+    return outcome.arms.get(EAGER.name, [])
+
+
+def _words(record: StepRecord) -> str:
+    return f"{record.error[0]}: {' '.join(record.message.split())[:120]}"
+
+
+def left_out(own: OwnModel, facts: Facts, trial: Trial) -> frozenset[str]:
+    """What the vocabulary goes without: what eager execution refuses, sets of axes that say
+    nothing new because each of theirs may change alone, and those over the limit."""
+    refused = frozenset(trial.refused)
+    tried = own.restricted(refused).vocabulary.dimension
+    working = [axis for axis in facts.axes if tried[axis_dimension(axis)].deviations(())]
+    alone = {axis.members[0] for axis in working if len(axis.members) == 1}
+    telling = [a for a in working if len(a.members) == 1 or not set(a.members) <= alone]
+    kept = {axis.name for axis in telling[:MOST_SIZES]}
+    return refused | {axis_dimension(axis) for axis in facts.axes if axis.name not in kept}
+
+
+def refusals(facts: Facts, trial: Trial, left: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """(what, why) of everything that eager execution refuses, for people."""
+    movable = {
+        member for axis in facts.axes if axis_dimension(axis) not in left for member in axis.members
+    }
+    sizes = {axis_dimension(a): a for a in facts.axes}
+    found: dict[tuple[str, str], list[str]] = {}
+    for label, why in trial.refused.items():
+        name, _, value = label.partition("=")
+        axis = sizes.get(name)
+        if axis is not None:
+            lonely = len(axis.members) == 1 and axis.members[0] not in movable
+            if name in left and not lonely:
+                continue
+            name = axis_words(facts, axis)
+        place, _, value = value.rpartition("=")
+        found.setdefault((f"{name} {place}".strip(), why), []).append(value)
+    for (name, why), values in found.items():
+        yield f"{name}: {', '.join(values)}", why
+
+
+def axis_dimension(axis: Axis) -> str:
+    """The dimension that varies an axis, or several together."""
+    return f"size_{axis.name}"
+
+
+def axis_words(facts: Facts, axis: Axis) -> str:
+    """An axis, or several together, for people."""
+    places = (f"{facts.leaves[i].name}.shape[{place}]" for i, place in axis.members)
+    return " with ".join(places)
