@@ -210,7 +210,7 @@ def check(
     folder: Annotated[Path, typer.Option("--findings", help="Where findings go.")] = Path(
         "findings"
     ),
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds for one child process.")] = 120,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds for one child process.")] = 60,
     memory: Annotated[int, typer.Option(min=1, help="Megabytes for one child process.")] = 4096,
     fault: Annotated[
         list[str] | None, typer.Option(help="Plant a fault: NAME or path.py:NAME.")

@@ -140,11 +140,11 @@ class TorchModel(OwnModel, TorchInductor):
             plan.before.append('f = s.compiled("model", s.model, **COMPILE)')
         add_inputs(plan, self._facts)
         plan.shown = self._shown
-        said = ", ".join(plan.sentences) or "the inputs of the factory"
+        said = ", ".join(plan.sentences)
         body = call_lines(plan)
         if not self._facts.module:
             body = [line.replace("s.model", "s.function") for line in body]
-        return f"Call with {said}", body
+        return f"Call: {said}" if said else "Call with the inputs of the factory", body
 
     def _assemble(self, case: TestCase, functions: list[list[str]]) -> str:
         made = factory_text(self._source, inputs_expression(self._source.inputs))

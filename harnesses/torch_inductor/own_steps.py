@@ -79,8 +79,8 @@ _OWN_TEXT = EventTable(
 )
 
 
-def _named(name: str, options: list[str], mechanisms: bool = False) -> Dimension:
-    return Dimension(name, tuple(map(Value, options)), mechanisms=mechanisms)
+def _named(name: str, options: list[str], mechanisms: bool = False, weight: int = 1) -> Dimension:
+    return Dimension(name, tuple(map(Value, options)), mechanisms=mechanisms, weight=weight)
 
 
 def dimensions(facts: Facts) -> tuple[Dimension, ...]:
@@ -93,7 +93,7 @@ def dimensions(facts: Facts) -> tuple[Dimension, ...]:
     found += [
         _named("wrapper", ["none", "function", "closure", "nested"], True),
         _named("callee", _CALLEES if facts.module else _FUNCTION_CALLEES, True),
-        _named("grad_mode", ["grad", "no_grad", "inference"]),
+        _named("grad_mode", ["grad", "no_grad", "inference"], weight=2),
         _named("autocast", ["off", "bfloat16", "float16"]),
         _named("values", ["own", "first_step"]),
         _named("thread", ["main", "other"]),
@@ -107,9 +107,9 @@ def dimensions(facts: Facts) -> tuple[Dimension, ...]:
         forms = [n for n in _LAYOUTS if n != "channels_last" or len(laid_out.shape) == 4]
         found.append(_named("layout", ["as_given", *forms]))
     if alike_leaves is not None:
-        found.append(_named("alias", ["distinct", *_ALIASES], True))
+        found.append(_named("alias", ["distinct", *_ALIASES], True, 3))
     if scalars := list(_scalars(facts)):
-        found.append(_named("scalar", ["as_given", *scalars]))
+        found.append(_named("scalar", ["as_given", *scalars], weight=4))
     return tuple(found)
 
 

@@ -58,9 +58,9 @@ def _sequences(vocabulary: Vocabulary) -> Iterator[tuple[str, list[Step]]]:
         for name in walked:
             yield from _walks(vocabulary, name, training)
     yield from _attributes(vocabulary)
-    for name in vocabulary.dimension:
-        if name not in walked:
-            yield from _visits(vocabulary, name)
+    others = [d for d in vocabulary.dimension.values() if d.name not in walked]
+    for dimension in sorted(others, key=lambda d: -d.weight):
+        yield from _visits(vocabulary, dimension.name)
     for name in vocabulary.event:
         if name != "set_attribute":
             yield from _changes(vocabulary, name)

@@ -57,7 +57,7 @@ class Wishes:
     seed: int = 0
     seconds: float = 120.0
     least: float = 0.0
-    child_seconds: float = 120.0
+    child_seconds: float = 60.0
     megabytes: int = 4096
     findings: Path = Path("findings")
     faults: tuple[str, ...] = ()
@@ -108,21 +108,29 @@ def check(source: Source, wishes: Wishes, say: Say, live: Say) -> Checked:
     """
     start = time.monotonic()
     harness = base.load(wishes.target)
-    settings = _settings(harness, wishes)
     base.require(harness)
     server = OneServer(harness.server, wishes.faults)
     try:
         say(f"warming {harness.name} ...")
         server.start()
-        facts = _facts(harness, source, server, wishes)
-        checker = _Checker(harness, source, facts, server, wishes, say, live)
-        least = wishes.least or wishes.seconds / 2
-        checker.play(settings, max(start + wishes.seconds, time.monotonic() + least))
-        result = checker.result
-        result.seconds = time.monotonic() - start
-        return result
+        return check_on(server, source, wishes, say, live, start)
     finally:
         server.close()
+
+
+def check_on(
+    server: OneServer, source: Source, wishes: Wishes, say: Say, live: Say, start: float = 0.0
+) -> Checked:
+    """As `check`, on a server that runs already; the budget began at `start`, if that is given."""
+    start = start or time.monotonic()
+    harness = base.load(wishes.target)
+    settings = _settings(harness, wishes)
+    facts = _facts(harness, source, server, wishes)
+    checker = _Checker(harness, source, facts, server, wishes, say, live)
+    least = wishes.least or wishes.seconds / 2
+    checker.play(settings, max(start + wishes.seconds, time.monotonic() + least))
+    checker.result.seconds = time.monotonic() - start
+    return checker.result
 
 
 def _settings(harness: base.Harness, wishes: Wishes) -> list[tuple[tuple[str, str], ...]]:

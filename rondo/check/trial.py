@@ -1,7 +1,8 @@
 """What eager execution takes: every candidate change is tried in eager mode before it counts.
 
 The candidates of an own model's vocabulary become plain cases, and these run like any other, but in
-the eager arm alone and twice: what raises, or differs from run to run, is left out and told.
+the eager arm alone: what raises there is left out and told. Calls run twice, so that what differs
+from run to run is left out as well.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Trials:
         names = [(d.name, value) for d in table for value in d.deviations(())]
         calls = [Call(deviations=(Deviation(*pair),)) for pair in names]
         labels = ["", *(f"{name}={value}" for name, value in names)]
-        self._judge([Call(), *calls], labels)
+        self._judge([Call(), *calls], labels, runs=2)
 
     def _event(self, kind: EventKind) -> None:
         steps: list[Step] = []
@@ -64,34 +65,35 @@ class Trials:
         for value in kind.options(()):
             steps += [Event(kind.name, 0, value), Call()]
             labels += [f"{kind.name}={value}"] * 2
-        self._judge(steps, labels)
+        self._judge(steps, labels, runs=1)
 
-    def _judge(self, steps: list[Step], labels: list[str]) -> None:
-        """Play the steps twice; `labels[i]` is what step i tries, empty for the plain call."""
+    def _judge(self, steps: list[Step], labels: list[str], runs: int) -> None:
+        """Play the steps; `labels[i]` is what step i tries, empty for the plain call."""
         left = list(range(len(steps)))
-        while left:
+        while left and not self._found.unusable:
             program = self._own.emit(TestCase(steps=tuple(steps[i] for i in left)))
             raising = tuple(range(len(left)))
             limits = self._limits
             job = Job(program.text, (EAGER,), raising, limits.seconds, limits.megabytes)
-            first, second = self._executor.run(job), self._executor.run(job)
+            outcomes = [self._executor.run(job) for _ in range(runs)]
             names = [labels[i] for i in left]
-            died = self._deaths(first, names) or self._deaths(second, names)
-            if not died:
-                self._compare(_eager(first), _eager(second), names)
+            if not any(self._deaths(outcome, names) for outcome in outcomes):
+                self._compare(_eager(outcomes[0]), _eager(outcomes[-1]), names)
                 return
-            left = [i for i in left if labels[i] and labels[i] not in self._found.refused]
+            left = [i for i in left if labels[i] not in self._found.refused]
 
     def _deaths(self, outcome: Outcome, labels: list[str]) -> bool:
+        """Whether the child did not play all steps; says why."""
         death = outcome.death
-        if death is None:
-            return False
-        label = labels[death.step] if death.step >= 0 else ""
-        if label:
-            self._found.refused[label] = f"eager execution: {death.kind} ({death.detail})"
-        else:
-            self._found.unusable = f"a plain eager call ends in {death.kind} ({death.detail})"
-        return not self._found.unusable
+        if outcome.trouble:
+            self._found.unusable = f"a child fails: {outcome.trouble}"
+        elif death is not None:
+            label = labels[death.step] if death.step >= 0 else ""
+            if label:
+                self._found.refused[label] = f"eager execution: {death.kind} ({death.detail})"
+            else:
+                self._found.unusable = f"a plain eager call ends in {death.kind} ({death.detail})"
+        return bool(outcome.trouble) or death is not None
 
     def _compare(
         self, first: list[StepRecord], second: list[StepRecord], labels: list[str]
