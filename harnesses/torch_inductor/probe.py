@@ -234,9 +234,9 @@ def _codes(cls: type) -> Iterator[CodeType]:
         if base is torch.nn.Module:
             return
         for name, entry in vars(base).items():
-            function = entry.fget if isinstance(entry, property) else inspect.unwrap(entry)
+            function = entry.fget if isinstance(entry, property) else entry
             if name not in _SETUP and isinstance(function, FunctionType):
-                yield from _inner(function.__code__)
+                yield from _inner(inspect.unwrap(function).__code__)
 
 
 def _inner(code: CodeType) -> Iterator[CodeType]:

@@ -16,12 +16,13 @@ from rondo.testcase import Call, Deviation, Event, Model, Step, TestCase
 from rondo.vocabulary import Vocabulary
 
 _PLAIN = Call()
-_TRAINING = "backward"
 _PER_SEQUENCE = 5
 """Changes in one sequence: less than Dynamo's limit of recompilations, beyond which it gives up."""
 _WALKED = ("size_", "scalar")
 """Dimensions whose values are walked without coming back in between: promotion to a dynamic value
 shows at the second other value, what went wrong in it at the third."""
+_OF_TRAINING = frozenset({"freeze_parameter", "optimizer_step", "clear_gradients", "load_state"})
+"""Events whose traces show in gradients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,8 @@ def _sequences(vocabulary: Vocabulary) -> Iterator[tuple[str, list[Step]]]:
         yield from _visits(vocabulary, dimension.name)
     for name in vocabulary.event:
         if name != "set_attribute":
-            yield from _changes(vocabulary, name)
+            base = training if training and name in _OF_TRAINING else _PLAIN
+            yield from _changes(vocabulary, name, base)
 
 
 def _deviating(base: Call, name: str, value: str) -> Call:
@@ -83,9 +85,17 @@ def _walks(vocabulary: Vocabulary, name: str, base: Call) -> Iterator[tuple[str,
 
 
 def _training(vocabulary: Vocabulary) -> Call | None:
-    known = vocabulary.dimension.get(_TRAINING)
-    values = known.deviations(()) if known else ()
-    return _deviating(_PLAIN, _TRAINING, values[0]) if values else None
+    """A call with backward; of the inputs where there are no parameters."""
+    wanted = {"backward": "sum"}
+    if not _options(vocabulary, "optimizer_step"):
+        wanted = {"requires_grad": "yes", **wanted}
+    call = _PLAIN
+    for name, value in wanted.items():
+        known = vocabulary.dimension.get(name)
+        if known is None or value not in known.deviations(()):
+            return None
+        call = _deviating(call, name, value)
+    return call
 
 
 def _trained(vocabulary: Vocabulary, training: Call) -> list[Step]:
@@ -123,10 +133,10 @@ def _visits(vocabulary: Vocabulary, name: str) -> Iterator[tuple[str, list[Step]
         yield name, [calls[0], _PLAIN, calls[0]]
 
 
-def _changes(vocabulary: Vocabulary, name: str) -> Iterator[tuple[str, list[Step]]]:
+def _changes(vocabulary: Vocabulary, name: str, base: Call) -> Iterator[tuple[str, list[Step]]]:
     """A call, then each value of an event with a call after it."""
     values = _options(vocabulary, name)
     for start in range(0, len(values), _PER_SEQUENCE):
         part = values[start : start + _PER_SEQUENCE]
-        steps = [step for v in part for step in (Event(name, 0, v), _PLAIN)]
-        yield name, [_PLAIN, *steps]
+        steps = [step for v in part for step in (Event(name, 0, v), base)]
+        yield name, [base, *steps]

@@ -34,8 +34,16 @@ from rondo.triage import Triage
 Say = Callable[[str], None]
 _SHARES = (0.4, 0.7)
 """When to leave a layer's plan for the next layer's, as shares of the time."""
+_LARGE = 5_000_000
 _HOPELESS = 4
 """So many sequences that cannot be judged, and none that can, are the model's answer."""
+_KINDS = {
+    "nondeterministic": "not judgeable, since it differs from run to run",
+    "stateless": "a fresh compile is wrong too",
+    "reset_only": "a fresh compile alone is wrong",
+    "documented": "a documented limit",
+}
+"""What verdicts that are no stateful findings mean to a user."""
 _SEEDS = (
     "Python's, NumPy's and the framework's global generators are seeded before each step; seed any "
     "other one in the model's own code"
@@ -109,6 +117,8 @@ def check(source: Source, wishes: Wishes, say: Say, live: Say) -> Checked:
     start = time.monotonic()
     harness = base.load(wishes.target)
     base.require(harness)
+    _settings(harness, wishes)
+    harness.probe(source)  # what is asked for in vain is told before anything is warmed
     server = OneServer(harness.server, wishes.faults)
     try:
         say(f"warming {harness.name} ...")
@@ -190,6 +200,9 @@ class _Checker:
         live: Say,
     ) -> None:
         self.result = Checked(facts)
+        say(f"inspected {source.label}: {facts.name}, {facts.numbers:,} numbers in its state")
+        if facts.numbers > _LARGE:
+            say("that much is compared after every step: a smaller configuration is quicker")
         self._wishes = wishes
         self._say, self._live = say, live
         limits = Limits(wishes.child_seconds, wishes.megabytes)
@@ -261,7 +274,7 @@ class _Checker:
         if verdict.difference is not None and verdict.kind != "stateful":
             says = self._own.emit(case).sentences[verdict.difference.step]
             detail = f"{verdict.difference.where}: {verdict.difference.detail}"
-            self.result.others[f"{verdict.kind}: {says}: {detail}"] += 1
+            self.result.others[f"{_KINDS[verdict.kind]}: {says}: {detail}"] += 1
         triaged = self._triage.alarm(case, verdict, self.result.verdicts.total())
         found = self._store.known(triaged.name) if triaged.outcome in ("new", "joined") else None
         if found is not None and found.name not in {f.name for f in self.result.findings}:

@@ -106,6 +106,17 @@ def noisy():
     return Noisy(), torch.ones(3)
 
 
+class Moody(nn.Module):
+    """Differs from run to run in eval mode alone."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x if self.training else x + int.from_bytes(os.urandom(2), "little")
+
+
+def moody():
+    return Moody(), torch.ones(3)
+
+
 class Broken(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x @ torch.ones(7)

@@ -92,6 +92,13 @@ def test_a_nondeterministic_model_is_no_alarm(checked) -> None:
         checked("noisy")
 
 
+def test_a_sequence_that_is_nondeterministic_is_not_judged(checked) -> None:
+    result = checked("moody", seconds=12)
+    assert not result.findings and result.judged > 0
+    assert result.verdicts["nondeterministic"] > 0
+    assert all("not judgeable" in text and "eval" in text for text in result.others)
+
+
 def test_a_model_over_the_memory_limit_is_told_the_limit(checked) -> None:
     with pytest.raises(SetupError, match=r"more than 500 MB(?s:.*)--memory"):
         checked("hungry", megabytes=500)
@@ -113,3 +120,19 @@ def test_assert_stateless_holds_and_fails(tmp_path: Path) -> None:
     assert result.judged > 0
     with pytest.raises(AssertionError, match=r"overlaps in memory(?s:.*)repro.py"):
         assert_stateless(own_models.overlapping, seconds=60, **wishes)
+
+
+@pytest.mark.parametrize(
+    "factory", [("my_model.py:make",), ("my_model.py:Net", "x:3x8:float32")], ids=["make", "Net"]
+)
+def test_the_example_of_the_readme_works(server, tmp_path: Path, factory: tuple[str, ...]) -> None:
+    section = (ROOT / "README.md").read_text().partition("## Your own model")[2]
+    example = section.partition("```python\n")[2].partition("```")[0]
+    (tmp_path / "my_model.py").write_text(example)
+    source = parse_source(factory[0], tmp_path)
+    source = source.with_inputs(tuple(map(parse_input, factory[1:])))
+    asked = Wishes(seconds=2, layers=("eager",), findings=tmp_path / "findings")
+    result = check_on(server, source, asked, print, print)
+    assert result.judged and not result.findings
+    labels = {attribute.label for attribute in result.facts.attributes}
+    assert {"skip", "drop.p"} <= labels

@@ -5,22 +5,24 @@ from __future__ import annotations
 
 import random
 import sys
+from collections import Counter
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from harnesses.torch_inductor.own_model import TorchModel, probe_program
-from rondo import cli
+from rondo import cli, testing
 from rondo.check.facts import Attribute, Axis, Facts, Leaf
 from rondo.check.plan import drawn, planned
-from rondo.check.run import Checked
+from rondo.check.run import Checked, Wishes
 from rondo.check.show import headline, uncovered
 from rondo.check.source import Input, Source, factory_text, parse_input, parse_source
 from rondo.check.trial import Trial, Trials, left_out, refusals
 from rondo.codec import Codec
 from rondo.errors import SetupError
 from rondo.executor.protocol import Death, Job, Observation, Outcome, StepRecord
+from rondo.findings import Finding
 from rondo.oracle import Limits, Oracle
 from rondo.testcase import Call, Deviation, Event, TestCase
 from rondo.testing import assert_stateless
@@ -289,6 +291,7 @@ def test_the_command_line_tells_what_is_wrong(
         (["gone.py:make"], "there is no file"),
         (["json:loads", "--input", "x"], "not an input"),
         (["json:loads", "--target", "nonsense"], "there is no target 'nonsense'"),
+        (["json:loads", "--target", "toy"], "target toy cannot check one's own model"),
     ):
         monkeypatch.setattr(sys, "argv", ["rondo", "check", *arguments])
         with pytest.raises(SystemExit) as ended:
@@ -300,3 +303,48 @@ def test_the_command_line_tells_what_is_wrong(
 def test_a_live_model_that_cannot_be_pickled_is_told(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="cannot be pickled"):
         assert_stateless(lambda x: x, 1.0, findings=tmp_path)
+
+
+def net() -> tuple[str, int]:
+    """A factory that a child can import."""
+    return "model", 3
+
+
+def test_a_test_helper_gives_a_child_something_to_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Source] = []
+
+    def checking(source: Source, wishes: Wishes, *_: object) -> Checked:
+        seen.append(source)
+        return Checked(FACTS, verdicts=Counter({"pass": int(wishes.least)}))
+
+    monkeypatch.setattr(testing, "check", checking)
+
+    def local() -> tuple[str, int]:
+        return net()
+
+    for model, *inputs in ((net,), (local,), (len, [1, 2])):
+        assert assert_stateless(model, *inputs, seconds=3, findings=tmp_path).judged == 3
+    function, closure, live = seen
+    assert (function.module, function.attribute) == (__name__, "net")
+    for source, given in ((closure, ("model", 3)), (live, (len, ([1, 2],)))):
+        scope: dict[str, object] = {}
+        exec("import pickle, sys\n" + "\n".join(factory_text(source, "")), scope)
+        assert scope["factory"]() == given  # type: ignore[operator]
+
+
+def test_a_finding_is_an_assertion_error_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = ("Call with the inputs of the factory", "Call: k 3.0")
+    finding = Finding(
+        "wrong-1", "t", "stateful", "wrong_result", {}, 1, "output:out", "4 instead of 5", told, (),
+        (9, 2), 5, (3, 3), {}, 1, 0.0,
+    )  # fmt: skip
+    result = Checked(FACTS, verdicts=Counter({"stateful": 1}), findings=[finding])
+    monkeypatch.setattr(testing, "check", lambda *_: result)
+    with pytest.raises(AssertionError) as raised:
+        assert_stateless(net, findings=tmp_path)
+    for words in ("step 2 of 2 is wrong", "2. Call: k 3.0", "4 instead of 5", "wrong-1/repro.py"):
+        assert words in str(raised.value)
