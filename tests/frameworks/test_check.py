@@ -96,7 +96,7 @@ def test_a_sequence_that_is_nondeterministic_is_not_judged(checked) -> None:
     result = checked("moody", seconds=12)
     assert not result.findings and result.judged > 0
     assert result.verdicts["nondeterministic"] > 0
-    assert all("not judgeable" in text and "eval" in text for text in result.others)
+    assert all("not judgeable" in text for text in result.others)
 
 
 def test_a_model_over_the_memory_limit_is_told_the_limit(checked) -> None:
