@@ -163,7 +163,7 @@ class TorchModel(OwnModel, TorchInductor):
 
     def _instance(self, functions: list[list[str]]) -> list[list[str]]:
         """`Model()`, another instance, where a step wants one."""
-        if not any("Model" in line for text in functions for line in text):
+        if not any(", Model)" in line for text in functions for line in text):
             return []
         made = "factory()" if self._facts.form == "alone" else "factory()[0]"
         return [["def Model():", f"    return {made}"]]
