@@ -172,7 +172,7 @@ def _facts(harness: base.Harness, source: Source, server: ForkServer, wishes: Wi
     if outcome.death is not None:
         advice = {"memory": "--memory MB allows more", "hang": "--timeout S allows more"}
         raise SetupError(
-            f"{source.label}: inspection ended in a {outcome.death.kind} ({outcome.death.detail})",
+            f"{source.label}: inspecting it ends in {outcome.death.kind}: {outcome.death.detail}",
             advice.get(outcome.death.kind, "a smaller configuration of the model may do"),
         )
     records = outcome.arms.get(EAGER.name, [])

@@ -131,12 +131,13 @@ def left_out(own: OwnModel, facts: Facts, trial: Trial) -> frozenset[str]:
 
 
 def refusals(facts: Facts, trial: Trial, left: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """(what, why) of everything that eager execution refuses, for people."""
+    """(what, why) of everything that eager execution refuses, for people: values that it refuses
+    with one kind of error are told together, with the first one's message."""
     movable = {
         member for axis in facts.axes if axis_dimension(axis) not in left for member in axis.members
     }
     sizes = {axis_dimension(a): a for a in facts.axes}
-    found: dict[tuple[str, str], list[str]] = {}
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for label, why in trial.refused.items():
         name, _, value = label.partition("=")
         axis = sizes.get(name)
@@ -146,9 +147,10 @@ def refusals(facts: Facts, trial: Trial, left: frozenset[str]) -> Iterator[tuple
                 continue
             name = axis_words(facts, axis)
         place, _, value = value.rpartition("=")
-        found.setdefault((f"{name} {place}".strip(), why), []).append(value)
-    for (name, why), values in found.items():
-        yield f"{name}: {', '.join(values)}", why
+        key = f"{name} {place}".strip(), why.partition(":")[0]  # messages hold the very sizes
+        found.setdefault(key, []).append((value, why))
+    for (name, _), values in found.items():
+        yield f"{name}: {', '.join(value for value, _ in values)}", values[0][1]
 
 
 def axis_dimension(axis: Axis) -> str:
