@@ -12,7 +12,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -111,10 +111,11 @@ class Triage:
                 return identity.name
         return ""
 
-    def steered(self, case: TestCase) -> TestCase:
-        """The case without the causes of all known findings."""
+    def steered(self, case: TestCase, names: Collection[str] | None = None) -> TestCase:
+        """The case without the causes of all known findings, or of those that are named."""
         for identity in self._known:
-            if covers(identity, case, self._codec.vocabulary):
+            wanted = names is None or identity.name in names
+            if wanted and covers(identity, case, self._codec.vocabulary):
                 case = self._codec.normal(subtract(case, identity))
         return case
 

@@ -257,7 +257,8 @@ class _Checker:
 
     def _one(self, sequence: Sequence) -> None:
         result = self.result
-        case = self._triage.steered(self._codec.normal(sequence.case))
+        told = {finding.name for finding in result.findings}  # a bug of an earlier check counts too
+        case = self._triage.steered(self._codec.normal(sequence.case), told)
         if case.calls < 2:
             return
         verdict = self._oracle.judge(case, explains=partial(self._triage.explains, case))
