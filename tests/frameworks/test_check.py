@@ -57,7 +57,8 @@ def test_a_sound_model_has_no_finding(checked, name: str) -> None:
 def test_what_may_vary_is_found_by_trying(checked) -> None:
     result = checked("transformer", seconds=1)
     refused = dict(result.refused)
-    assert not any(what.startswith("tokens.shape") for what in refused)
+    fixed = [what for what in refused if what.startswith("tokens.shape")]
+    assert fixed == ["tokens.shape[0]: 0", "tokens.shape[1]: 0"], "a view with -1 takes no zero"
     assert any(what.startswith("set_attribute blocks.0.heads") for what in refused)
     result = checked("recurrent", seconds=1)
     assert "RuntimeError" in dict(result.refused)["x.shape[2]: 5, 8, 7, 1, 0"]
