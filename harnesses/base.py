@@ -12,19 +12,18 @@ import ctypes
 import importlib
 import importlib.util
 import linecache
-import os
-import shutil
 import sys
-import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from rondo.check.facts import Facts
+from rondo.check.source import Source
 from rondo.errors import SetupError
 from rondo.executor.protocol import Observation
 from rondo.testcase import TestCase
@@ -126,6 +125,11 @@ class Harness(ABC):
     """Whether eager execution leaves the compiler's state alone, so that both may share a child."""
 
     @property
+    def server(self) -> str:
+        """The target whose fork server plays its programs."""
+        return self.name
+
+    @property
     def folder(self) -> Path:
         """Where the harness and its data files are."""
         return Path(str(sys.modules[type(self).__module__].__file__)).parent
@@ -154,6 +158,19 @@ class Harness(ABC):
     def runtime(self) -> Runtime:
         """The executing side; importing the framework happens here."""
 
+    def probe(self, source: Source) -> Program:
+        """A program whose one step returns the `Facts` of a user's model, as JSON.
+
+        Raises SetupError where the target does not take users' models.
+        """
+        raise SetupError(
+            f"target {self.name} cannot check one's own model", "--target torch_inductor can"
+        )
+
+    def own_model(self, source: Source, facts: Facts) -> OwnModel:
+        """A user's model as a target of its own; raises as `probe` does."""
+        raise SetupError(f"target {self.name} cannot check one's own model")
+
     def same_exception(self, eager: tuple[str, ...], compiled: tuple[str, ...]) -> bool:
         """Whether two exceptions, given as class names along their MRO, are the same to a user."""
         return eager[:1] == compiled[:1]
@@ -161,6 +178,17 @@ class Harness(ABC):
     def documented(self, error: tuple[str, ...], message: str) -> str:
         """Why an exception of a compiled call is documented behaviour, or the empty string."""
         return ""
+
+
+class OwnModel(Harness):
+    """A user's model behind the interface of a target; its vocabulary is what may be varied."""
+
+    eager_shares_process = False
+    """A user's module may keep state in globals, so that each arm has a child of its own."""
+
+    @abstractmethod
+    def restricted(self, refused: frozenset[str]) -> OwnModel:
+        """The same without what eager execution refuses: dimensions, events, or `name=value`."""
 
 
 class Runtime(ABC):
@@ -262,57 +290,6 @@ def allocate() -> None:
     kept = []
     while True:
         kept.append(bytearray(64 << 20))
-
-
-STORE_BYTES = 2 << 30
-
-
-def kernel_store(package: str, version: str, most: int = STORE_BYTES) -> Path:
-    """A folder that outlives the process for what is addressed by its whole content, such as
-    compiled kernels: below RONDO_CACHE, or the user's cache folder.
-
-    When it holds more than `most` bytes, what was read or written least recently goes until half
-    is left.
-    """
-    root = os.environ.get("RONDO_CACHE") or Path.home() / ".cache" / "rondo"
-    folder = Path(root) / f"{package}-{version}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SetupError(
-            f"cannot write the kernel store {folder}: {error.strerror}",
-            "set RONDO_CACHE to a folder that can be written",
-        ) from error
-    _trim(folder, most)
-    return folder
-
-
-def _trim(folder: Path, most: int) -> None:
-    aged = []
-    for place, _, names in os.walk(folder):
-        for name in names:
-            path = Path(place, name)
-            with suppress(OSError):
-                facts = path.stat()
-                aged.append((max(facts.st_atime, facts.st_mtime), facts.st_size, path))
-    total = sum(size for _, size, _ in aged)
-    if total <= most:
-        return
-    for _, size, path in sorted(aged):
-        path.unlink(missing_ok=True)
-        total -= size
-        if total <= most // 2:
-            return
-
-
-def state_folder(package: str) -> Path:
-    """A temporary folder of this process's own; removes those of processes that are gone."""
-    stem = f"rondo-{package}-"
-    for left in Path(tempfile.gettempdir()).glob(f"{stem}*"):
-        pid = left.name.removeprefix(stem).partition("-")[0]
-        if pid.isdigit() and not Path("/proc", pid).exists():
-            shutil.rmtree(left, ignore_errors=True)
-    return Path(tempfile.mkdtemp(prefix=f"{stem}{os.getpid()}-"))
 
 
 @contextmanager

@@ -19,8 +19,8 @@ from harnesses.flat import Flat, Flattened, blocks, flattened, folded, function,
 _CODES = "Exit code: 1 the bug is there, 0 it is gone, 2 cannot tell."
 _ARMS = "Arms: eager; reset (step {step} alone compiled); retained (every step compiled)."
 _STANDARD = frozenset(
-    "concurrent copy dataclasses enum functools gc io math multiprocessing os pickle random "
-    "resource signal sys tempfile types typing".split()
+    "concurrent copy dataclasses enum functools gc importlib io math multiprocessing os pickle "
+    "random resource signal sys tempfile types typing".split()
 )
 _IMPORTS = (
     "from concurrent.futures import ProcessPoolExecutor",

@@ -8,12 +8,13 @@ state, with the same program state before the exposing step?).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import msgspec
 
-from harnesses.base import ADDED, MISSING, Harness, Program, Shown
+from harnesses.base import Harness, Program
+from rondo.compare import Difference, step_difference
 from rondo.executor.protocol import (
     EAGER,
     NEVER,
@@ -21,24 +22,12 @@ from rondo.executor.protocol import (
     Arm,
     Executor,
     Job,
-    Observation,
     Outcome,
     StepRecord,
 )
-from rondo.numerics import coarsest, difference, reference_at
 from rondo.testcase import TestCase
 
-SYMPTOM_OF_ROLE = {
-    "output": "wrong_result",
-    "gradient": "wrong_gradient",
-    "input": "wrong_state",
-    "parameter": "wrong_state",
-    "buffer": "wrong_state",
-    "attribute": "wrong_state",
-    "rng": "wrong_state",
-}
 SYMPTOM_OF_DEATH = {"crash": "crash", "hang": "hang", "memory": "memory"}
-_ROLES = tuple(SYMPTOM_OF_ROLE)
 FAILING = frozenset({"stateful", "reset_only", "stateless"})
 """Verdicts on cases that fail deterministically."""
 SURVIVES = "a reset of the compiler through its API does not help, a fresh process does"
@@ -46,31 +35,6 @@ AGAIN = Arm("eager again", NEVER)
 WIDE = Arm("float64", NEVER, wide=True)
 Behaviour = tuple[tuple[int, tuple[str, ...]], ...]
 """What the compiler did in the retained arm: (step, events) for each call, in order."""
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """The first thing that differs from eager execution: at which step, with which symptom, where
-    (`role:path`), how, whether there is an array at that place, and what the float64 reference
-    has there where one was made."""
-
-    step: int
-    symptom: str
-    where: str
-    detail: str
-    array: bool = False
-    reference: str = ""
-
-    @property
-    def shown(self) -> Shown:
-        """Where a repro has to look."""
-        role, _, path = self.where.partition(":")
-        return Shown(role, path, self.array, self.detail)
-
-    @property
-    def kind(self) -> tuple[str, str]:
-        """What makes two differences alike: the symptom and the role."""
-        return self.symptom, self.where.partition(":")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +278,9 @@ class Oracle:
     ) -> Difference | None:
         expected = {record.step: record for record in eager}
         for record in got:
-            found = self._step_difference(expected[record.step], record, wide.get(record.step))
+            found = step_difference(
+                self._harness, expected[record.step], record, wide.get(record.step)
+            )
             if found is not None:
                 return found
         return None
@@ -335,73 +301,12 @@ class Oracle:
             died = outcome.death
             return Difference(k, SYMPTOM_OF_DEATH[died.kind], died.kind, died.detail)
         record = outcome.arms[arm][k]
-        return self._step_difference(eager, record, wide.get(k))
-
-    def _step_difference(
-        self, eager: StepRecord, got: StepRecord, wide: StepRecord | None
-    ) -> Difference | None:
-        if raised := self._exception_difference(eager, got):
-            return raised
-        references = _by_place(wide.observations) if wide and not wide.error else {}
-        expected = _by_place(eager.observations)
-        actual = _by_place(got.observations)
-        precision = coarsest(seen.dtype for seen in eager.observations)
-        for role, path in _places(expected, actual):
-            if eager.error and role in ("output", "input"):
-                continue
-            place = (role, path)
-            ours, theirs = expected.get(place), actual.get(place)
-            detail = _observed(ours, theirs, references.get(place), precision)
-            if detail:
-                array = ours is not None and ours.kind != ""
-                reference = (
-                    reference_at(ours, theirs, references.get(place)) if ours and theirs else ""
-                )
-                symptom, where = SYMPTOM_OF_ROLE[role], f"{role}:{path}"
-                return Difference(eager.step, symptom, where, detail, array, reference)
-        return None
-
-    def _exception_difference(self, eager: StepRecord, got: StepRecord) -> Difference | None:
-        if got.error and not eager.error:
-            page = self._harness.documented(got.error, got.message)
-            symptom = "documented" if page else "exception"
-            detail = page or f"{got.error[0]}: {got.message.splitlines()[0][:160]}"
-            return Difference(eager.step, symptom, f"exception:{got.error[0]}", detail)
-        if eager.error and not got.error:
-            detail = f"no exception instead of {eager.error[0]}"
-            return Difference(eager.step, "missing_exception", "exception:", detail)
-        if eager.error and not self._harness.same_exception(eager.error, got.error):
-            detail = f"{got.error[0]} instead of {eager.error[0]}"
-            return Difference(eager.step, "exception", f"exception:{got.error[0]}", detail)
-        return None
+        return step_difference(self._harness, eager, record, wide.get(k))
 
 
 def _behaviour(program: Program, outcome: Outcome) -> Behaviour:
     retained = outcome.arms.get(RETAINED.name, ())
     return tuple((r.step, r.behaviour) for r in retained if r.step in program.calls)
-
-
-def _by_place(seen: tuple[Observation, ...]) -> dict[tuple[str, str], Observation]:
-    return {(o.role, o.path): o for o in seen}
-
-
-def _places(
-    expected: dict[tuple[str, str], Observation], actual: dict[tuple[str, str], Observation]
-) -> Iterator[tuple[str, str]]:
-    """Every place that either side saw, outputs first."""
-    places = dict.fromkeys([*expected, *actual])
-    yield from sorted(places, key=lambda place: _ROLES.index(place[0]))
-
-
-def _observed(
-    expected: Observation | None,
-    actual: Observation | None,
-    wide: Observation | None,
-    precision: str,
-) -> str:
-    if expected is None or actual is None:
-        return MISSING if actual is None else ADDED
-    return difference(expected, actual, wide, precision)
 
 
 def _arm_seconds(outcome: Outcome) -> tuple[tuple[str, float], ...]:

@@ -7,7 +7,7 @@ state kept against emptied) and by its `repro.py` in a cold interpreter, three t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,6 +15,7 @@ from harnesses.base import Harness
 from rondo import known
 from rondo.blame import Blame
 from rondo.codec import Codec
+from rondo.compare import Difference
 from rondo.confirm import COLD_RUNS, Cold, environment, versions
 from rondo.confirm import cold as run_cold
 from rondo.findings import ArmRecord, Finding, Store, as_record, from_record
@@ -30,7 +31,7 @@ from rondo.identity import (
 )
 from rondo.jsonform import to_json
 from rondo.models.operators import FAMILIES
-from rondo.oracle import Difference, Oracle, Verdict
+from rondo.oracle import Oracle, Verdict
 from rondo.report import report, title
 from rondo.shrink import REPORTED, Shrinker, Shrunk
 from rondo.testcase import Call, Event, TestCase
@@ -111,10 +112,11 @@ class Triage:
                 return identity.name
         return ""
 
-    def steered(self, case: TestCase) -> TestCase:
-        """The case without the causes of all known findings."""
+    def steered(self, case: TestCase, names: Collection[str] | None = None) -> TestCase:
+        """The case without the causes of all known findings, or of those that are named."""
         for identity in self._known:
-            if covers(identity, case, self._codec.vocabulary):
+            wanted = names is None or identity.name in names
+            if wanted and covers(identity, case, self._codec.vocabulary):
                 case = self._codec.normal(subtract(case, identity, self._codec.vocabulary))
         return case
 
@@ -162,7 +164,7 @@ class Triage:
             tried = text
             text = self._harness.repro(shrunk.case, found.step, says, self._arm_seconds, shown)
             if text != tried:
-                cold = run_cold(self._harness.name, self._faults, text, running)
+                cold = run_cold(self._harness.server, self._faults, text, running)
             if cold.confirmed == COLD_RUNS:
                 break
         return text, cold

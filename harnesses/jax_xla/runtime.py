@@ -19,7 +19,8 @@ import jax.experimental.compilation_cache.compilation_cache as persistent
 import jax.numpy as jnp
 import numpy as np
 
-from harnesses.base import Fault, Runtime, kernel_store, state_folder
+from harnesses.base import Fault, Runtime
+from harnesses.folders import kernel_store, state_folder
 from harnesses.jax_xla.behaviour import listen, observed
 from harnesses.jax_xla.faults import FAULTS
 from harnesses.jax_xla.primitives import PrimitiveStore

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
-from harnesses.base import Harness, Issue, Program, Runtime, Shown
+from harnesses.base import Harness, Issue, OwnModel, Program, Runtime, Shown
 from harnesses.standalone import Wanted
 from harnesses.torch_inductor.emit import emit
 from harnesses.torch_inductor.vocabulary import BACKENDS, VOCABULARY
+from rondo.check.facts import Facts
+from rondo.check.source import Source
 from rondo.testcase import TestCase
 
 _WRAPPED = {"TorchRuntimeError", "InternalTorchDynamoError", "BackendCompilerFailed"}
@@ -50,6 +52,16 @@ class TorchInductor(Harness):
         from harnesses.torch_inductor.repro import repro
 
         return repro(emit(case), Wanted(exposing, title, seconds, shown))
+
+    def probe(self, source: Source) -> Program:
+        from harnesses.torch_inductor.own_model import probe_program
+
+        return probe_program(source)
+
+    def own_model(self, source: Source, facts: Facts) -> OwnModel:
+        from harnesses.torch_inductor.own_model import TorchModel
+
+        return TorchModel(source, facts)
 
     def runtime(self) -> Runtime:
         from harnesses.torch_inductor.runtime import TorchRuntime

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from harnesses.base import Program
 from harnesses.emission import (
     KEPT,
@@ -27,7 +29,7 @@ from rondo.models.graph import Graph
 from rondo.models.grow import grow
 from rondo.testcase import Call, Event, TestCase
 
-_HELPERS = {
+HELPERS = {
     "tensor": """
 def tensor(shape, seed, dtype=torch.float32):
     generator = torch.Generator().manual_seed(seed)
@@ -68,7 +70,7 @@ def make_fn(rate):
 }
 """Helper functions by name; a program holds those that it uses."""
 
-_IMPORTS = {
+IMPORTS = {
     "concurrent.futures": "import concurrent.futures",
     "copy.": "import copy",
     "enum.": "import enum",
@@ -76,6 +78,16 @@ _IMPORTS = {
     "random.": "import random",
     "types.": "import types",
 }
+"""Standard modules that a program may need: mark -> import line."""
+
+COMPILED = (
+    "",
+    "def compiled(self, name, target, **options):",
+    "    if not self.live:",
+    "        return target",
+    '    return self.kept(f"compiled {name}", lambda: torch.compile(target, **options))',
+)
+"""The method of a program's `State` that compiles each thing once, in the compiled arms."""
 
 _OPTIONS = {
     "automatic_dynamic_off": "torch._dynamo.config.automatic_dynamic_shapes = False",
@@ -86,14 +98,15 @@ _OPTIONS = {
 }
 
 
-def _compile_options(case: TestCase) -> str:
-    options = [f'"backend": "{case.setting("backend", "eager")}"']
-    dynamic = case.setting("dynamic", "None")
+def compile_line(settings: Mapping[str, str]) -> str:
+    """The keyword arguments of `torch.compile` under these settings."""
+    options = [f'"backend": "{settings.get("backend", "eager")}"']
+    dynamic = settings.get("dynamic", "None")
     if dynamic != "None":
         options.append(f'"dynamic": {dynamic}')
-    if case.setting("fullgraph", "False") == "True":
+    if settings.get("fullgraph", "False") == "True":
         options.append('"fullgraph": True')
-    if case.setting("option", "none") == "reduce_overhead" and options[0].endswith('inductor"'):
+    if settings.get("option", "none") == "reduce_overhead" and options[0].endswith('inductor"'):
         options.append('"mode": "reduce-overhead"')
     return f"COMPILE = {{{', '.join(options)}}}"
 
@@ -125,15 +138,7 @@ def _state_class(hooks: bool, keeps_input: bool) -> list[str]:
         lines.append("        self.hooks = []")
     if keeps_input:
         lines.append("        self.x = None")
-    return [
-        *lines,
-        *indent(KEPT, 1),
-        "",
-        "    def compiled(self, name, target, **options):",
-        "        if not self.live:",
-        "            return target",
-        '        return self.kept(f"compiled {name}", lambda: torch.compile(target, **options))',
-    ]
+    return [*lines, *indent(KEPT, 1), *indent(COMPILED, 1)]
 
 
 def _model_class(graph: Graph, seed: int) -> tuple[list[str], list[str]]:
@@ -226,13 +231,13 @@ def _assemble(case: TestCase, graph: Graph, functions: list[list[str]], keeps_in
     blocks += [model, state, *functions]
     body = "\n\n\n".join("\n".join(block) for block in blocks)
     reseed = "def reseed(seed):\n    random.seed(seed)\n    torch.manual_seed(seed)"
-    helpers = "\n\n\n".join([reseed, *needed_helpers(_HELPERS, body)])
-    imports = needed_imports(_IMPORTS, body + helpers)
+    helpers = "\n\n\n".join([reseed, *needed_helpers(HELPERS, body)])
+    imports = needed_imports(IMPORTS, body + helpers)
     tree = [name for name in ("tree_leaves", "tree_map") if f"{name}(" in helpers]
     top = [*imports, "", "import torch"]
     if tree:
         top.append(f"from torch.utils._pytree import {', '.join(tree)}")
-    config = [*_config_lines(case, graph), _compile_options(case)]
+    config = [*_config_lines(case, graph), compile_line(dict(case.settings))]
     steps = steps_line(len(functions))
     head = "\n\n".join(["\n".join(top), "\n".join(config)])
     return "\n\n\n".join([head, helpers, body, steps]) + "\n"

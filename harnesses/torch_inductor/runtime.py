@@ -27,7 +27,8 @@ from torch._inductor.codecache import FxGraphCache
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._pytree import tree_flatten_with_path
 
-from harnesses.base import Fault, Runtime, kernel_store, state_folder
+from harnesses.base import Fault, Runtime
+from harnesses.folders import kernel_store, state_folder
 from harnesses.torch_inductor.behaviour import observed
 from harnesses.torch_inductor.faults import FAULTS
 from rondo.errors import SetupError

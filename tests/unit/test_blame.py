@@ -5,7 +5,8 @@ from __future__ import annotations
 from harnesses.torch_inductor import HARNESS
 from rondo.blame import GONE, THERE, Blame, needed
 from rondo.codec import Codec
-from rondo.oracle import Difference, Verdict
+from rondo.compare import Difference
+from rondo.oracle import Verdict
 from rondo.testcase import Event, TestCase
 from tests.cases import call, case, event, through_bytes
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from harnesses.torch_inductor import HARNESS
+from rondo.compare import Difference
 from rondo.identity import Identity, changes_of, identify
 from rondo.known import explain, read
-from rondo.oracle import Difference, Verdict
+from rondo.oracle import Verdict
 from rondo.testcase import TestCase
 from rondo.triage import covers, subtract
 from tests.cases import call, case, event, through_bytes

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harnesses.base import kernel_store
+from harnesses.folders import kernel_store
 from rondo.errors import SetupError
 
 

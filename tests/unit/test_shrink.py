@@ -7,7 +7,8 @@ from pathlib import Path
 
 from harnesses.torch_inductor import HARNESS
 from rondo.codec import Codec
-from rondo.oracle import Difference, Verdict
+from rondo.compare import Difference
+from rondo.oracle import Verdict
 from rondo.shrink import Journal, Shrinker, same_failure, size
 from rondo.testcase import Call, Event, TestCase
 from tests.cases import call, case, event, through_bytes

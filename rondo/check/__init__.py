@@ -1,0 +1,1 @@
+"""`rondo check`: invocation sequences around a user's own model, judged like any other case."""

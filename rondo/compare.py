@@ -1,0 +1,115 @@
+"""How one step of an arm differs from the same step of the eager arm: exceptions first, then
+everything that a user can see.
+
+Below the oracle, which says which arms to compare; `rondo.numerics` says when two values are the
+same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from harnesses.base import ADDED, MISSING, Harness, Shown
+from rondo.executor.protocol import Observation, StepRecord
+from rondo.numerics import coarsest, difference, reference_at
+
+SYMPTOM_OF_ROLE = {
+    "output": "wrong_result",
+    "gradient": "wrong_gradient",
+    "input": "wrong_state",
+    "parameter": "wrong_state",
+    "buffer": "wrong_state",
+    "attribute": "wrong_state",
+    "rng": "wrong_state",
+}
+_ROLES = tuple(SYMPTOM_OF_ROLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first thing that differs from eager execution: at which step, with which symptom, where
+    (`role:path`), how, whether there is an array at that place, and what the float64 reference
+    has there where one was made."""
+
+    step: int
+    symptom: str
+    where: str
+    detail: str
+    array: bool = False
+    reference: str = ""
+
+    @property
+    def shown(self) -> Shown:
+        """Where a repro has to look."""
+        role, _, path = self.where.partition(":")
+        return Shown(role, path, self.array, self.detail)
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """What makes two differences alike: the symptom and the role."""
+        return self.symptom, self.where.partition(":")[0]
+
+
+def step_difference(
+    harness: Harness, eager: StepRecord, got: StepRecord, wide: StepRecord | None = None
+) -> Difference | None:
+    """How a step differs from the same step of the eager arm, given the float64 reference."""
+    if raised := _exception_difference(harness, eager, got):
+        return raised
+    references = _by_place(wide.observations) if wide and not wide.error else {}
+    expected = _by_place(eager.observations)
+    actual = _by_place(got.observations)
+    precision = coarsest(seen.dtype for seen in eager.observations)
+    for role, path in _places(expected, actual):
+        if eager.error and role in ("output", "input"):
+            continue
+        place = (role, path)
+        ours, theirs = expected.get(place), actual.get(place)
+        detail = _observed(ours, theirs, references.get(place), precision)
+        if detail:
+            array = ours is not None and ours.kind != ""
+            reference = reference_at(ours, theirs, references.get(place)) if ours and theirs else ""
+            symptom, where = SYMPTOM_OF_ROLE[role], f"{role}:{path}"
+            return Difference(eager.step, symptom, where, detail, array, reference)
+    return None
+
+
+def _exception_difference(
+    harness: Harness, eager: StepRecord, got: StepRecord
+) -> Difference | None:
+    if got.error and not eager.error:
+        page = harness.documented(got.error, got.message)
+        symptom = "documented" if page else "exception"
+        detail = page or f"{got.error[0]}: {got.message.splitlines()[0][:160]}"
+        return Difference(eager.step, symptom, f"exception:{got.error[0]}", detail)
+    if eager.error and not got.error:
+        detail = f"no exception instead of {eager.error[0]}"
+        return Difference(eager.step, "missing_exception", "exception:", detail)
+    if eager.error and not harness.same_exception(eager.error, got.error):
+        detail = f"{got.error[0]} instead of {eager.error[0]}"
+        return Difference(eager.step, "exception", f"exception:{got.error[0]}", detail)
+    return None
+
+
+def _by_place(seen: tuple[Observation, ...]) -> dict[tuple[str, str], Observation]:
+    return {(o.role, o.path): o for o in seen}
+
+
+def _places(
+    expected: dict[tuple[str, str], Observation], actual: dict[tuple[str, str], Observation]
+) -> Iterator[tuple[str, str]]:
+    """Every place that either side saw, outputs first."""
+    places = dict.fromkeys([*expected, *actual])
+    yield from sorted(places, key=lambda place: _ROLES.index(place[0]))
+
+
+def _observed(
+    expected: Observation | None,
+    actual: Observation | None,
+    wide: Observation | None,
+    precision: str,
+) -> str:
+    if expected is None or actual is None:
+        return MISSING if actual is None else ADDED
+    return difference(expected, actual, wide, precision)
