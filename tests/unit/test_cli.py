@@ -73,9 +73,9 @@ def test_show_json_can_be_read_back(rondo, case_file: Path, codec: Codec) -> Non
     [
         ("gone.bin", None, "cannot be read: No such file"),
         ("short.bin", b"\1\2\3", "truncated"),
-        ("old.bin", bytes([9] * 40), "not a test case of format 1"),
+        ("old.bin", bytes([9] * 40), "not a test case of format 2"),
         ("bad.json", b"{", "not a test case as JSON"),
-        ("odd.json", b'{"format": 1, "settings": {"[red]": "x"}}', "no setting '[red]'"),
+        ("odd.json", b'{"format": 2, "settings": {"[red]": "x"}}', "no setting '[red]'"),
     ],
 )
 def test_a_file_that_is_no_case_is_one_message(
