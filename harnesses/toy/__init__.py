@@ -6,6 +6,7 @@ from harnesses.base import Harness, Program, Runtime
 from harnesses.toy.dimensions import OWN_DIMENSIONS
 from harnesses.toy.program import emit
 from harnesses.toy.repro import repro
+from harnesses.toy.stand_ins import STAND_INS
 from rondo.testcase import TestCase
 from rondo.vocabulary import Setting, Vocabulary
 
@@ -32,6 +33,7 @@ class ToyHarness(Harness):
     package = "numpy"
     modules = ("numpy",)
     layers = ("interpret", "fuse")
+    stand_ins = STAND_INS
     vocabulary = Vocabulary(
         settings=(
             Setting("backend", ("interpret", "fuse"), (128, 128)),

@@ -57,6 +57,9 @@ LAYERS = (
 )
 """Layers that become one of one parameter, its value of the right shape."""
 
+STAND_INS = frozenset({*NEAREST, *SHAPED, *LAYERS})
+"""Everything that something else stands in for."""
+
 _WRITTEN = {
     "multiply": template("{y} = {h} * {h2}"),
     "add_value": template("{y} = {h} + {h2}"),

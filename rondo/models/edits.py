@@ -38,14 +38,18 @@ def _keeping(sketch: Sketch) -> list[int]:
     ]
 
 
-def _fresh(sketch: Sketch, record: Operator, source: str, append: Append) -> Node | None:
-    """A node that keeps the shape of `source`: of the operator that `b` names or the next that
-    does."""
-    for offset in range(len(_NAMES)):
-        name = _NAMES[(record.b + offset) % len(_NAMES)]
-        if append(sketch, replace(record, kind=name), source):
-            return sketch.nodes.pop()
-    return None
+def _fresh(
+    sketch: Sketch, record: Operator, source: str, place: int, append: Append
+) -> Node | None:
+    """A node that reads nothing from `place` on and keeps the shape of `source`: of the operator
+    that `b` names or the next that does."""
+    later = sketch.nodes[place:]
+    del sketch.nodes[place:]
+    names = (_NAMES[(record.b + offset) % len(_NAMES)] for offset in range(len(_NAMES)))
+    found = any(append(sketch, replace(record, kind=name), source) for name in names)
+    made = sketch.nodes.pop() if found else None
+    sketch.nodes += later
+    return made
 
 
 def insert(sketch: Sketch, record: Operator, append: Append) -> bool:
@@ -55,7 +59,7 @@ def insert(sketch: Sketch, record: Operator, append: Append) -> bool:
         return False
     place = places[record.a % len(places)]
     source = sketch.nodes[place].name
-    made = _fresh(sketch, record, source, append)
+    made = _fresh(sketch, record, source, place + 1, append)
     if made is None:
         return False
     later = [_rewired(node, source, made.name) for node in sketch.nodes[place + 1 :]]
@@ -70,7 +74,7 @@ def change(sketch: Sketch, record: Operator, append: Append) -> bool:
         return False
     place = places[record.a % len(places)]
     old = sketch.nodes[place]
-    made = _fresh(sketch, record, old.inputs[0], append)
+    made = _fresh(sketch, record, old.inputs[0], place, append)
     if made is None:
         return False
     sketch.nodes[place] = replace(made, name=old.name)

@@ -24,7 +24,7 @@ from rondo.testcase import Model, Operator
 _NAMES = tuple(OPERATORS)
 _ALWAYS_INPUT = {"floats", "sequence", "images"}
 _FORWARD_ORDER = ("tensor", "scalar", "list", "numbers", "optional", "function")
-BRANCH_FROM, SHARE_FROM = 216, 224
+BRANCH_FROM, SHARE_FROM = 216, 128
 """The values of `b` from which an earlier value is read, and of `c` from which one's like shares
 what it owns."""
 
