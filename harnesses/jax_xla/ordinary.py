@@ -147,7 +147,7 @@ EXPRESSIONS = {
     "max_of_sequence": "{h}.max(1)",
     "shift_right": "jnp.pad({h}, [(0, 0), (1, 0)])[:, :-1]",
     "rotary": "rotary({h}, {heads})",
-    "attend": "attend({h}, {h2}, {h3}, {heads}, {groups}, causal=bool({causal}))",
+    "attend": "attend({h}, {h2}, {h3}, {heads}, {groups}, causal={causal})",
 }
 """Operators that one expression writes."""
 

@@ -282,8 +282,8 @@ _SPECIAL = {
         """
         query, key, value = self.{n}({h}).chunk(3, -1)
         if self.kept_{n} is not None and self.kept_{n}[0].shape[0] == key.shape[0]:
-            key = torch.cat([self.kept_{n}[0], key], 1)
-            value = torch.cat([self.kept_{n}[1], value], 1)
+            key = torch.cat([self.kept_{n}[0].to(key.dtype), key], 1)
+            value = torch.cat([self.kept_{n}[1].to(key.dtype), value], 1)
         self.kept_{n} = (key[:, -16:].detach(), value[:, -16:].detach())
         {y} = self.out_{n}(attend(query, key, value, {heads}, {heads}, True))
         """,

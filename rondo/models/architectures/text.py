@@ -46,7 +46,7 @@ def gru_seq2seq(width: int, depth: int) -> Sketch:
     shifted = sketch.add("shift_right", TOKENS, ("x",))
     embedded(sketch, size, (shifted,))
     state = sketch.add("gru", shape, stem="gru", inside=size, outside=size)
-    sketch.add("attend", shape, (state, memory, memory), heads=1, groups=1, causal=0)
+    sketch.add("attend", shape, (state, memory, memory), heads=1, groups=1, causal="False")
     sketch.add("join_features", ("B", "T", 2 * size), (sketch.newest, state))
     sketch.dense(size)
     sketch.add("tanh")
@@ -120,12 +120,12 @@ def gpt_decoder(width: int, depth: int) -> Sketch:
     return sketch
 
 
-def _t5_attention(sketch: Sketch, source: str, memory: str, causal: int, stem: str) -> None:
+def _t5_attention(sketch: Sketch, source: str, memory: str, causal: bool, stem: str) -> None:
     size = sketch.size(-1)
     triple = _projected(sketch, source, size, memory)
     op = "attend_biased" if stem else "attend"
     shape = sketch.shape(source)
-    sketch.add(op, shape, triple, stem, heads=2, groups=2, causal=causal)
+    sketch.add(op, shape, triple, stem, heads=2, groups=2, causal=str(causal))
     sketch.dense(size, "linear_no_bias")
 
 
@@ -136,7 +136,7 @@ def t5(width: int, depth: int) -> Sketch:
     sketch = Sketch("tokens", TOKENS)
     entry = embedded(sketch, size)
     for _ in range(1 + depth % 2):
-        _t5_attention(sketch, _norm(sketch, "rms_norm"), "", 0, "bias")
+        _t5_attention(sketch, _norm(sketch, "rms_norm"), "", False, "bias")
         middle = sketch.plus(entry)
         _norm(sketch, "rms_norm")
         _feed_forward(sketch, "relu", "linear_no_bias")
@@ -144,9 +144,9 @@ def t5(width: int, depth: int) -> Sketch:
     memory = _norm(sketch, "rms_norm")
     shifted = sketch.add("shift_right", TOKENS, ("x",))
     entry = embedded(sketch, size, (shifted,))
-    _t5_attention(sketch, _norm(sketch, "rms_norm"), "", 1, "bias")
+    _t5_attention(sketch, _norm(sketch, "rms_norm"), "", True, "bias")
     entry = sketch.plus(entry)
-    _t5_attention(sketch, _norm(sketch, "rms_norm"), memory, 0, "")
+    _t5_attention(sketch, _norm(sketch, "rms_norm"), memory, False, "")
     entry = sketch.plus(entry)
     _norm(sketch, "rms_norm")
     _feed_forward(sketch, "relu", "linear_no_bias")
@@ -173,7 +173,7 @@ def llama(width: int, depth: int) -> Sketch:
         )
         key = sketch.add("rotary", few, (key,), heads=kept)
         shape = sketch.shape(query)
-        sketch.add("attend", shape, (query, key, value), heads=heads, groups=kept, causal=1)
+        sketch.add("attend", shape, (query, key, value), heads=heads, groups=kept, causal="True")
         sketch.dense(size, "linear_no_bias")
         middle = sketch.plus(entry)
         normal = _norm(sketch, "rms_norm")
