@@ -73,14 +73,19 @@ class Sketch:
         shape = (*self.now[:-1], outside)
         return self.add(name, shape, stem="linear", inside=self.size(-1), outside=outside)
 
-    def conv(self, outside: int, kernel: int = 3, stride: int = 1, groups: int = 1) -> str:
+    def conv(
+        self, outside: int, kernel: int = 3, stride: int = 1, groups: int = 1, source: str = ""
+    ) -> str:
         """A padded two-dimensional convolution; a side of n becomes n over the stride."""
-        channels, pad = self.size(1), kernel // 2 if kernel != stride else 0
-        sides = tuple((self.size(a) + 2 * pad - kernel) // stride + 1 for a in (2, 3))
+        read = source or self.newest
+        batch, *known = self.shape(read)
+        channels, *sides = (int(size) for size in known)
+        pad = kernel // 2 if kernel != stride or kernel == 1 else 0
         return self.add(
             "conv2d",
-            ("B", outside, *sides),
-            stem="conv",
+            (batch, outside, *((side + 2 * pad - kernel) // stride + 1 for side in sides)),
+            (read,),
+            "conv",
             inside=channels,
             outside=outside,
             kernel=kernel,

@@ -48,21 +48,8 @@ def _residual(sketch: Sketch, channels: int, stride: int) -> None:
     sketch.normed_conv(channels, 3, stride)
     body = sketch.normed_conv(channels, 3, act="")
     if changes:
-        before, shape = sketch.shape(entry)[1], sketch.shape(body)
-        entry = sketch.add(
-            "conv2d",
-            shape,
-            (entry,),
-            "conv",
-            inside=before,
-            outside=channels,
-            kernel=1,
-            stride=stride,
-            pad=0,
-            groups=1,
-            fan=before,
-        )
-        entry = sketch.add("batch_norm2d", shape, (entry,), "norm", outside=channels)
+        sketch.conv(channels, 1, stride, source=entry)
+        entry = sketch.add("batch_norm2d", stem="norm", outside=channels)
     sketch.plus(body, entry)
     sketch.add("relu")
 
@@ -104,26 +91,10 @@ def densenet(width: int, depth: int) -> Sketch:
 
 def _branch(sketch: Sketch, entry: str, *convolutions: tuple[int, int]) -> str:
     """Convolutions with ReLU, the first of which reads `entry`; (channels, kernel) each."""
-    inside = int(sketch.shape(entry)[1])
-    read: tuple[str, ...] = (entry,)
     for outside, kernel in convolutions:
-        batch, _, height, width = sketch.shape(entry)
-        sketch.add(
-            "conv2d",
-            (batch, outside, height, width),
-            read,
-            "conv",
-            inside=inside,
-            outside=outside,
-            kernel=kernel,
-            stride=1,
-            pad=kernel // 2,
-            groups=1,
-            fan=inside,
-        )
-        sketch.add("relu")
-        inside, read = outside, ()
-    return sketch.newest
+        sketch.conv(outside, kernel, source=entry)
+        entry = sketch.add("relu")
+    return entry
 
 
 def googlenet(width: int, depth: int) -> Sketch:
