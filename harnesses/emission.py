@@ -294,10 +294,18 @@ def module_blocks(text: tuple[str, ...]) -> list[str]:
     return lines
 
 
+_LONGEST_TUPLE = 91
+
+
 def tuple_text(names: Iterable[str]) -> str:
     """A tuple of strings as source."""
     quoted = [f'"{name}"' for name in names]
-    return f"({', '.join(quoted)}{',' if len(quoted) == 1 else ''})"
+    line = f"({', '.join(quoted)}{',' if len(quoted) == 1 else ''})"
+    return (
+        line
+        if len(line) <= _LONGEST_TUPLE
+        else "\n".join(["(", *(f"    {q}," for q in quoted), ")"])
+    )
 
 
 def function(name: str, sentence: str, body: list[str]) -> list[str]:
