@@ -117,6 +117,8 @@ class Harness(ABC):
     vocabulary: Vocabulary
     layers: tuple[str, ...]
     """The backends from the cheapest to the whole compiler; the first setting's values."""
+    stand_ins: frozenset[str] = frozenset()
+    """Operators that the framework does not have, which another takes the place of."""
     needs_compiler: bool = False
     """Whether a C++ compiler must be there for part of its layers."""
     issue: Issue = Issue()

@@ -20,9 +20,10 @@ from rondo.testcase import Call, TestCase
 class Template:
     """The text of one operator, as lines for `str.format`.
 
-    `forward` computes {y} from {h} (and {h2} for a second input); `init` sets up what {n} names on
-    the model, `methods` go into the class, `module` before it. {n} is the node's stem; the node's
-    attributes are fields too.
+    `forward` computes {y} from {h} (and {h2}, {h3} for further inputs, {hs} for all of them);
+    `init` sets up what {n} names on the model, `methods` go into the class, `module` before it,
+    once a stem. {n} is the node's stem; the node's attributes are fields too, {sizes} the known
+    sizes of its value after {kept} that differ from call to call.
     """
 
     forward: tuple[str, ...]
@@ -58,11 +59,16 @@ class ModelText:
 def _fields(graph: Graph, node: Node, entry: str) -> dict[str, object]:
     inputs = [entry if name == "x" else name for name in node.inputs]
     alike = node.shape == graph.input_shape
+    sizes = [str(size) for size in node.shape if not isinstance(size, str)]
     return {
         **dict(node.attrs),
         "y": node.name,
         "h": inputs[0],
-        "h2": inputs[-1],
+        "h2": inputs[1 % len(inputs)],
+        "h3": inputs[-1],
+        "hs": ", ".join(inputs),
+        "kept": len(node.shape) - len(sizes),
+        "sizes": f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})",
         "n": node.stem,
         "N": node.stem.capitalize(),
         "x": "x" if alike else "x.sum()",
@@ -78,21 +84,43 @@ def model_text(graph: Graph, templates: Mapping[str, Template], entry: str = "x"
     """
     parts: dict[str, list[str]] = {"module": [], "init": [], "methods": [], "forward": []}
     result = ""
+    owners = {node.name for node in graph.owners}
     for node in graph.nodes:
         filled = templates[node.op]
         fields = _fields(graph, node, entry)
-        for part, found in parts.items():
-            found += [line.format(**fields) for line in getattr(filled, part)]
+        shares = node.stem and node.name not in owners
+        for part in ("forward",) if shares else parts:
+            parts[part] += [line.format(**fields) for line in getattr(filled, part)]
         if filled.returns:
             result = filled.returns.format(**fields)
-    last = graph.output if graph.nodes else entry
+    returned = _result(graph, result, entry)
+    if len(returned) > _LONG:
+        parts["forward"] += ["out = (", *(f"    {name}," for name in _ends(graph, result)), ")"]
+        returned = "out"
     return ModelText(
         tuple(parts["module"]),
         tuple(parts["init"]),
         tuple(parts["methods"]),
         tuple(parts["forward"]),
-        result or last,
+        returned,
     )
+
+
+_LONG = 75
+
+
+def _ends(graph: Graph, result: str) -> list[str]:
+    """The newest value, or what a node returns in its place, and the ends of other branches."""
+    newest, *ends = graph.outputs
+    bare = result and not result.startswith(("(", "{"))
+    return [f"({result})" if bare else result or newest, *ends]
+
+
+def _result(graph: Graph, result: str, entry: str) -> str:
+    """The expression of what the model returns."""
+    if len(graph.outputs) < 2:
+        return result or (graph.outputs[0] if graph.nodes else entry)
+    return f"({', '.join(_ends(graph, result))})"
 
 
 @dataclass(slots=True)
@@ -266,10 +294,18 @@ def module_blocks(text: tuple[str, ...]) -> list[str]:
     return lines
 
 
+_LONGEST_TUPLE = 91
+
+
 def tuple_text(names: Iterable[str]) -> str:
     """A tuple of strings as source."""
     quoted = [f'"{name}"' for name in names]
-    return f"({', '.join(quoted)}{',' if len(quoted) == 1 else ''})"
+    line = f"({', '.join(quoted)}{',' if len(quoted) == 1 else ''})"
+    return (
+        line
+        if len(line) <= _LONGEST_TUPLE
+        else "\n".join(["(", *(f"    {q}," for q in quoted), ")"])
+    )
 
 
 def function(name: str, sentence: str, body: list[str]) -> list[str]:

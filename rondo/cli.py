@@ -104,6 +104,21 @@ def show(
     typer.echo(emitted.text.rstrip("\n"))
 
 
+@app.command(epilog=EXIT_CODES)
+def models(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the architectures that a model can start from, and the operators that it grows by."""
+    from harnesses import base
+    from rondo.catalogue import catalogue, show
+
+    found = catalogue({name: load_harness(name).stand_ins for name in base.available()})
+    if as_json:
+        typer.echo(msgspec.json.encode(found))
+    else:
+        show(found, Console())
+
+
 @corpus_app.command(epilog=EXIT_CODES)
 def adopt(
     source: Annotated[Path, typer.Argument(help="A file, or a folder of files, of any bytes.")],

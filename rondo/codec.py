@@ -17,11 +17,11 @@ from pathlib import Path
 from rondo.errors import FormatError
 from rondo.models.architectures import ARCHITECTURES
 from rondo.models.grow import grow
-from rondo.models.operators import OPERATORS
+from rondo.models.operators import RECORDS
 from rondo.testcase import Call, Deviation, Event, Model, Operator, Step, TestCase
 from rondo.vocabulary import BATCHES, DIMENSION_SLOTS, EVENT_SLOTS, Vocabulary
 
-FORMAT = 1
+FORMAT = 2
 HEADER = 8
 MAX_OPERATORS = 40
 MAX_STEPS = 24
@@ -31,7 +31,6 @@ _PLAIN_BELOW = 256 - DIMENSION_SLOTS
 _EVENT_FROM = 256 - EVENT_SLOTS
 _REPLAY_FROM = _EVENT_FROM - 16
 _ARCHITECTURES = tuple(ARCHITECTURES)
-_OPERATORS = tuple(OPERATORS)
 _NOTHING_BELOW = 128
 _BATCH_WEIGHTS = (128, 24, 16, 16, 32, 6, 8, 8, 6, 6, 6)
 _BATCH_OF_BYTE = tuple(
@@ -200,7 +199,7 @@ class Codec:
             raise ValueError(f"more than {MAX_OPERATORS} operators or {MAX_STEPS} steps")
         yield bytes([len(model.operators)])
         for op in model.operators:
-            yield bytes([_OPERATORS.index(op.kind), op.a, op.b, op.c])
+            yield bytes([RECORDS.index(op.kind), op.a, op.b, op.c])
         traits = grow(model).traits
         for step in case.steps:
             yield self._record(model, traits, step)
@@ -249,7 +248,7 @@ def _operator_count(byte: int) -> int:
 
 
 def _operator(record: bytes) -> Operator:
-    return Operator(_OPERATORS[record[0] % len(_OPERATORS)], record[1], record[2], record[3])
+    return Operator(RECORDS[record[0] % len(RECORDS)], record[1], record[2], record[3])
 
 
 def read_case_bytes(path: Path) -> bytes:

@@ -8,26 +8,39 @@ structured mutators.
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import replace
 
 from rondo.codec import Codec
 from rondo.models.architectures import ARCHITECTURES
 from rondo.models.grow import grow
-from rondo.models.operators import FAMILY, OPERATORS, SENSES
+from rondo.models.operators import EDITS, FAMILY, OPERATORS, SENSES
 from rondo.testcase import Call, Deviation, Event, Model, Operator, Step, TestCase
 from rondo.vocabulary import BATCHES, EventKind
 
-_ARCHITECTURES = tuple(ARCHITECTURES)[1:]
-_OPERATORS = tuple(OPERATORS)
+_ARCHITECTURES = {
+    name: 1 / len(make(0, 0).nodes) for name, make in ARCHITECTURES.items() if name != "nothing"
+}
+"""Architecture -> weight: compile time grows with the nodes, so that larger ones are rarer."""
+_ORDINARY = tuple(name for name in OPERATORS if name not in FAMILY)
 _STATEFUL = tuple(FAMILY)
+_ORDINARY_SHARE = 0.11
+"""How many of the operators drawn carry no state, however many there are to choose from: they give
+a sequence nothing to change."""
+_EDITED_SHARE = 0.3
+"""How many of the architectures drawn are changed inside."""
 _OWN_TRAIT_WEIGHT = 8
 """How much more often a step touches what this very model carries than what every model has."""
 
 
 def random_operator(rng: random.Random) -> Operator:
     """An operator record; state-carrying operators more often than their number asks."""
-    pool = _STATEFUL if rng.random() < 0.7 else _OPERATORS
-    return Operator(rng.choice(pool), rng.randrange(256), rng.randrange(256), rng.randrange(256))
+    pool = _ORDINARY if rng.random() < _ORDINARY_SHARE else _STATEFUL
+    return _record(rng, rng.choice(pool))
+
+
+def _record(rng: random.Random, kind: str) -> Operator:
+    return Operator(kind, rng.randrange(256), rng.randrange(256), rng.randrange(256))
 
 
 def random_model(rng: random.Random) -> Model:
@@ -40,7 +53,9 @@ def random_model(rng: random.Random) -> Model:
         return Model(seed=0, operators=tuple(random_operator(rng) for _ in range(count)))
     count = rng.choice((0, 0, 1, 2))
     operators = tuple(random_operator(rng) for _ in range(count))
-    name = rng.choice(_ARCHITECTURES)
+    if rng.random() < _EDITED_SHARE:
+        operators = (_record(rng, rng.choice(EDITS)), *operators)
+    name = _weighted(rng, _ARCHITECTURES)
     return Model(name, rng.randrange(16), rng.randrange(16), rng.randrange(4), operators)
 
 
@@ -55,7 +70,7 @@ def random_settings(rng: random.Random, codec: Codec) -> tuple[tuple[str, str], 
     return tuple(picked)
 
 
-def _weighted(rng: random.Random, weights: dict[str, int]) -> str:
+def _weighted(rng: random.Random, weights: Mapping[str, float]) -> str:
     return rng.choices(list(weights), list(weights.values()))[0]
 
 

@@ -1,7 +1,7 @@
 """Test cases as JSON that people read and write by hand; the bytes of `rondo.codec` stay the truth.
 
     {
-      "format": 1,
+      "format": 2,
       "model": {"architecture": "mlp", "seed": 7, "operators": [{"kind": "read_float", "a": 3}]},
       "settings": {"backend": "inductor"},
       "steps": [
@@ -28,7 +28,7 @@ from rondo.errors import FormatError
 from rondo.models.architectures import ARCHITECTURES
 from rondo.models.graph import Graph
 from rondo.models.grow import grow
-from rondo.models.operators import OPERATORS
+from rondo.models.operators import RECORDS
 from rondo.testcase import Call, Deviation, Event, Model, Operator, Step, TestCase
 from rondo.vocabulary import BATCHES
 
@@ -120,12 +120,12 @@ def _parsed(text: str | bytes) -> _Case:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise FormatError(
             f"this is not a test case as JSON: {error}",
-            'it looks like {"format": 1, "model": {...}, "settings": {...}, "steps": [...]}',
+            'it looks like {"format": 2, "model": {...}, "settings": {...}, "steps": [...]}',
         ) from error
 
 
 def _operator(form: _Operator) -> Operator:
-    return Operator(_known(form.kind, OPERATORS, "operator"), form.a, form.b, form.c)
+    return Operator(_known(form.kind, RECORDS, "operator"), form.a, form.b, form.c)
 
 
 def _setting(pair: tuple[str, str], codec: Codec) -> tuple[str, str]:

@@ -1,13 +1,16 @@
 """Write the seed corpus: `python tools/seed_corpus.py corpus/`.
 
-Each architecture, and one operator of each family, called once. A single call leaves nothing
-behind, so no seed holds a ready-made trigger of a stateful bug; the search has to build sequences
-itself.
+Generic patterns, not bugs: each architecture, at two sizes and edited; each operator; each way in
+which a call can deviate and each kind of event, before a model's only call; an event done and
+undone between two calls; a call between two others (A B A); a walk along sizes; one call more than
+a usual limit. What a model carries never differs between two of its calls, so no seed is a
+ready-made trigger of a bug in that: the search has to join model and pattern.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -19,21 +22,95 @@ sys.path.insert(0, str(ROOT))
 from harnesses import base  # noqa: E402
 from rondo.codec import Codec  # noqa: E402
 from rondo.models.architectures import ARCHITECTURES  # noqa: E402
-from rondo.models.operators import FAMILIES  # noqa: E402
-from rondo.testcase import Call, Model, Operator, TestCase  # noqa: E402
+from rondo.models.grow import grow  # noqa: E402
+from rondo.models.operators import EDITS, FAMILIES, FAMILY, OPERATORS  # noqa: E402
+from rondo.testcase import Call, Deviation, Event, Model, Operator, Step, TestCase  # noqa: E402
+from rondo.vocabulary import (  # noqa: E402
+    BATCHES,
+    SHARED_EVENTS,
+    EventKind,
+    Vocabulary,
+)
+
+PLAIN = Call()
+STATELESS = Model(operators=(Operator("linear"), Operator("tanh")))
+LIMIT = 9
+"""One more than the entries that compilers keep for one function."""
+UNDONE = {
+    "set_default_dtype": ("float64", "float32"),
+    "set_matmul_precision": ("medium", "highest"),
+}
+"""Events on no carrier, with the values that change something and change it back."""
+
+
+def _models() -> dict[str, TestCase]:
+    """Each architecture, and one of each family of operators, called once."""
+    found = {f"architecture-{name}": Model(name) for name in ARCHITECTURES}
+    found |= {f"larger-{name}": Model(name, 1, 1) for name in ARCHITECTURES if name != "nothing"}
+    for number, edit in enumerate(EDITS):
+        for name in list(ARCHITECTURES)[1 + number :: len(EDITS)]:
+            found[f"{edit}-{name}"] = Model(name, operators=(Operator(edit, 3, 7),))
+    ordinary = tuple(name for name in OPERATORS if name not in FAMILY)
+    found |= {f"operator-{name}": Model(operators=(Operator(name, 1),)) for name in ordinary}
+    for family, operators in FAMILIES.items():
+        for start in range(0, len(operators), 3):
+            grown = tuple(Operator(name, 1) for name in operators[start : start + 3])
+            found[f"family-{family.replace(' ', '-')}-{start:02}"] = Model(operators=grown)
+    return {name: TestCase(model, (), (PLAIN,)) for name, model in found.items()}
+
+
+def _carrier(needs: str) -> Model | None:
+    """The smallest model that carries a trait: of one operator, or an architecture."""
+    if not needs:
+        return STATELESS
+    grown = (Model(operators=(Operator(name),)) for name in OPERATORS)
+    twice = Model(operators=(Operator("scale_weight"), Operator("scale_weight")))
+    started = (Model(name) for name in ARCHITECTURES)
+    fits = (m for m in (*grown, twice, *started) if needs in grow(m).traits)
+    return next(fits, None)
+
+
+def _of_event(kind: EventKind) -> Iterable[tuple[str, TestCase]]:
+    model = _carrier(kind.needs)
+    options = kind.options(grow(model).traits) if model else ()
+    if model is not None and options:
+        event = Event(kind.name, 0, options[0])
+        yield f"event-{kind.name}", TestCase(model, (), (event, PLAIN))
+
+
+def _undone(vocabulary: Vocabulary) -> Iterable[tuple[str, TestCase]]:
+    """Call, change an ambient mode, change it back, call."""
+    for name, values in UNDONE.items():
+        if name in vocabulary.event:
+            steps = (PLAIN, *(Event(name, 0, value) for value in values), PLAIN)
+            yield f"undone-{name}", TestCase(STATELESS, (), steps)
+
+
+def _patterns(vocabulary: Vocabulary) -> dict[str, TestCase]:
+    """Sequences on a model without state: deviations, A B A, walks, more calls than a limit."""
+    found: dict[str, tuple[Step, ...]] = {
+        "batches-up": tuple(Call(size) for size in sorted(BATCHES)),
+        "batches-down": tuple(Call(size) for size in sorted(BATCHES, reverse=True)),
+        "batches-aba": (Call(2), Call(3), Call(2)),
+        "same-call": (PLAIN,) * LIMIT,
+        "past-a-limit": tuple(Call(BATCHES[i % len(BATCHES)]) for i in range(LIMIT)),
+    }
+    traits = grow(STATELESS).traits
+    for dimension in vocabulary.dimension.values():
+        for value in dimension.deviations(traits):
+            name = f"deviation-{dimension.name}-{value}"
+            found[name] = (Call(2, (Deviation(dimension.name, value),)),)
+    return {name: TestCase(STATELESS, (), steps) for name, steps in found.items()}
 
 
 def seeds() -> dict[str, bytes]:
     """File name -> bytes of every seed, the same for every target."""
-    codec = Codec(base.load("toy").vocabulary)
-    models = {f"architecture-{name}": Model(name) for name in ARCHITECTURES}
-    for family, operators in FAMILIES.items():
-        grown = tuple(Operator(name) for name in operators[:3])
-        models[f"family-{family.replace(' ', '-')}"] = Model(operators=grown)
-    return {
-        f"seed-{name}": codec.encode(TestCase(model, (), (Call(),)))
-        for name, model in models.items()
-    }
+    shared = Vocabulary(base.load("toy").vocabulary.settings)
+    codec = Codec(shared)
+    found = _models() | _patterns(shared) | dict(_undone(shared))
+    for kind in SHARED_EVENTS:
+        found |= dict(_of_event(kind))
+    return {f"seed-{name}": codec.encode(codec.normal(case)) for name, case in found.items()}
 
 
 def main(

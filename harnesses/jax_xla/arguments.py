@@ -58,7 +58,7 @@ class Form:
     @cached_property
     def config(self) -> tuple[Node, ...]:
         """The nodes that read a static argument of their own."""
-        return tuple(node for node in self.graph.nodes if node.op in STATIC)
+        return tuple(node for node in self.graph.owners if node.op in STATIC)
 
     @cached_property
     def has_state(self) -> bool:

@@ -140,6 +140,9 @@ def _name_long_call(plan: CallPlan) -> None:
 _LONG = 85
 
 
+_LONGEST_HEAD = 96
+
+
 def _model(model: Form, factory: bool, steps: str) -> list[str]:
     """The model function; inside a factory where a captured value or a second one is wanted.
 
@@ -157,8 +160,11 @@ def _model(model: Form, factory: bool, steps: str) -> list[str]:
         *text.forward,
         f"return {text.result}, state" if model.has_state else f"return {text.result}",
     ]
-    names = ", ".join([*model.arrays, *model.static])
-    lines = [f"def model({names}):", *indent(body, 1)]
+    names = [*model.arrays, *model.static]
+    head = [f"def model({', '.join(names)}):"]
+    if len(head[0]) > _LONGEST_HEAD:
+        head = ["def model(", *(f"    {name}," for name in names), "):"]
+    lines = [*head, *indent(body, 1)]
     if not factory:
         return lines
     return ["def make_model(rate=1.5):", *indent([*lines, "", "return model"], 1)]

@@ -5,6 +5,8 @@ A later one may use an earlier one.
 
 from __future__ import annotations
 
+from harnesses.jax_xla import layers
+
 HELPERS = {
     "normal": """
 def normal(rng, shape):
@@ -26,14 +28,11 @@ def integers(shape, seed):
 def numpy_integers(shape, seed):
     return np.random.default_rng(seed).integers(0, 8, shape).astype("int32")
 """,
-    "standardised": """
-def standardised(h):
-    return (h - h.mean(-1, keepdims=True)) / jnp.sqrt(h.var(-1, keepdims=True) + 1e-5)
+    "weights": """
+def weights(rng, *shape, fan):
+    return jnp.asarray(rng.standard_normal(shape) / np.sqrt(fan), "float32")
 """,
-    "convolved": """
-def convolved(p, h):
-    return jax.lax.conv_general_dilated(h.astype(p["w"].dtype), p["w"], (1, 1), "SAME") + p["b"]
-""",
+    **layers.HELPERS,
     "running": """
 def running(old, mean, var):
     return {"mean": old["mean"] * 0.9 + mean * 0.1, "var": old["var"] * 0.9 + var * 0.1}
@@ -45,25 +44,6 @@ def normed(h, mean, var, w, shape):
     "with_entry": """
 def with_entry(tree, name, change):
     return {**tree, name: jax.tree.map(change, tree[name])}
-""",
-    "lstm": """
-def lstm(w, h):
-    def cell(carry, row):
-        out, kept = carry
-        i, f, g, o = jnp.split(jnp.concatenate([row, out], -1) @ w, 4, -1)
-        kept = jax.nn.sigmoid(f) * kept + jax.nn.sigmoid(i) * jnp.tanh(g)
-        out = jax.nn.sigmoid(o) * jnp.tanh(kept)
-        return (out, kept), out
-
-    zeros = jnp.zeros((h.shape[0], w.shape[1] // 4), jnp.result_type(h, w))
-    return jnp.swapaxes(jax.lax.scan(cell, (zeros, zeros), jnp.swapaxes(h, 0, 1))[1], 0, 1)
-""",
-    "attention": """
-def attention(w, h, heads):
-    parts = jnp.split(h @ w, 3, -1)
-    q, k, v = (p.reshape(*p.shape[:2], heads, p.shape[2] // heads) for p in parts)
-    scores = jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", q, k), -1)
-    return jnp.einsum("bhqk,bkhd->bqhd", scores, v).reshape(h.shape)
 """,
     "total": """
 def total(tree):

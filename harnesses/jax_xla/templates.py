@@ -1,4 +1,5 @@
-"""The operators in JAX's words: one template a neutral operator.
+"""The operators in JAX's words: one template a neutral operator; `ordinary` holds those that
+carry no state.
 
 A model is a pure function: what it owns is in `params` (trained) and `state` (carried from call to
 call and returned), what configures it is a static argument. Where PyTorch has a Python branch on
@@ -10,45 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from harnesses.emission import Template, template
+from harnesses.jax_xla.ordinary import ORDINARY
 
-_ELEMENTWISE = {
-    "relu": "jax.nn.relu({h})",
-    "absolute": "jnp.abs({h})",
-    "negate": "-{h}",
-    "square": "{h} * {h}",
-    "add_one": "{h} + 1",
-    "double": "{h} * 2",
-    "clamp": "jnp.clip({h}, -1, 1)",
-    "cube_small": "jnp.clip({h}, -2, 2) ** 3",
-    "tanh": "jnp.tanh({h})",
-    "sigmoid": "jax.nn.sigmoid({h})",
-    "gelu": "jax.nn.gelu({h})",
-    "sine": "jnp.sin({h})",
-    "exponential": "jnp.exp(-jnp.abs({h}))",
-    "root": "jnp.sqrt(jnp.abs({h}) + 1)",
-    "reciprocal": "1 / (1 + {h} * {h})",
-    "normalised": "{h} / (1 + jnp.abs({h}))",
-    "softmax": "jax.nn.softmax({h}, -1)",
-    "log_softmax": "jax.nn.log_softmax({h}, -1)",
-    "cumulative_sum": "jnp.cumsum({h}, -1)",
-    "flip": "jnp.flip({h}, -1)",
-    "roll": "jnp.roll({h}, 1, -1)",
-    "where_positive": "jnp.where({h} > 0, {h}, -{h})",
-    "add_input": "{h} + {x}",
-    "add": "{h} + {h2}",
-    "masked_fill": "jnp.where({h} > 1, 0, {h})",
-    "concatenate": "jnp.concatenate([{h}, {h}], -1)",
-    "slice_half": "{h}[..., :{outside}]",
-    "sum_last": "{h}.sum(-1, keepdims=True)",
-    "maximum_last": "{h}.max(-1, keepdims=True)",
-    "mean_last": "{h}.mean(-1, keepdims=True)",
-    "swap_inner": "jnp.swapaxes({h}, -1, -2)",
-    "flatten": "jax.lax.collapse({h}, 1)",
-    "max_pool2d": (
-        'jax.lax.reduce_window({h}, -jnp.inf, jax.lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")'
-    ),
-    "last_of_sequence": "{h}[:, -1]",
-    "mean_of_sequence": "{h}.mean(1)",
+_EXPRESSIONS = {
     "noise": "{h} + jax.random.uniform(key, {h}.shape)",
     "python_random": "{h} + jax.random.gumbel(key, {h}.shape)",
     "random_object": "{h} + jax.random.randint(key, (1,), 1, 1000)",
@@ -73,32 +38,6 @@ _ELEMENTWISE = {
     "graph_break": "jax.jit(lambda h: h + 1)({h})",
     "try_except": "jax.lax.fori_loop(0, 3, lambda i, h: h + i, {h})",
     "without_grad": "jax.lax.stop_gradient({h}) * 2",
-}
-
-_PARAMETERS = {
-    "linear": (
-        '{{"w": normal(rng, ({inside}, {outside})), "b": jnp.zeros({outside})}}',
-        '{h} @ params["{n}"]["w"] + params["{n}"]["b"]',
-    ),
-    "matmul_weight": ('{{"w": normal(rng, ({inside}, {outside}))}}', '{h} @ params["{n}"]["w"]'),
-    "scale_weight": ('{{"w": normal(rng, ({features},))}}', '{h} * params["{n}"]["w"]'),
-    "layer_norm": (
-        '{{"w": jnp.ones({features}), "b": jnp.zeros({features})}}',
-        'standardised({h}) * params["{n}"]["w"] + params["{n}"]["b"]',
-    ),
-    "conv2d": (
-        '{{"w": normal(rng, ({outside}, {inside}, 3, 3)), "b": jnp.zeros(({outside}, 1, 1))}}',
-        'convolved(params["{n}"], {h})',
-    ),
-    "embedding": ('{{"w": normal(rng, ({rows}, {outside}))}}', 'params["{n}"]["w"][{h}]'),
-    "lstm": (
-        '{{"w": normal(rng, ({inside} + {outside}, 4 * {outside}))}}',
-        'lstm(params["{n}"]["w"], {h})',
-    ),
-    "self_attention": (
-        '{{"w": normal(rng, ({features}, 3 * {features}))}}',
-        'attention(params["{n}"]["w"], {h}, {heads})',
-    ),
 }
 
 _STATE = {
@@ -165,34 +104,7 @@ _RETURNS = {
 }
 
 
-def _batch_norm(axes: str, size: str, wide: str) -> Template:
-    """Batch statistics over `axes` in training, which move the running ones; a value a channel
-    takes shape `wide` to broadcast with the input."""
-    text = f"""
-if training:
-    mean, var = {{h}}.mean({axes}), {{h}}.var({axes})
-    state["{{n}}"] = running(state["{{n}}"], mean, var)
-else:
-    mean, var = state["{{n}}"]["mean"], state["{{n}}"]["var"]
-{{y}} = normed({{h}}, mean, var, params["{{n}}"]["w"], {wide})
-"""
-    init = (
-        f'params["{{n}}"] = {{{{"w": jnp.ones({size})}}}}\n'
-        f'state["{{n}}"] = {{{{"mean": jnp.zeros({size}), "var": jnp.ones({size})}}}}'
-    )
-    return template(text, init)
-
-
 _SPECIAL = {
-    "batch_norm": _batch_norm("0", "{features}", "(-1,)"),
-    "batch_norm2d": _batch_norm("(0, 2, 3)", "{outside}", "(-1, 1, 1)"),
-    "dropout": template(
-        "if training:\n"
-        "    kept = jax.random.bernoulli(key, 0.5, {h}.shape)\n"
-        "    {y} = jnp.where(kept, {h} * 2, 0)\n"
-        "else:\n"
-        "    {y} = {h}"
-    ),
     "read_enum": template(
         "{y} = {h} * 2 if {n} is {N}.A else {h} - 1",
         "{N}.A",
@@ -298,18 +210,15 @@ STATIC = frozenset({*_STATIC, "read_enum", "read_object"})
 STATIC_SCALAR = frozenset({"branch_scalar", "typed_scalar"})
 """Operators for which the scalar argument must be static."""
 
-RANDOM = frozenset({"dropout", "noise", "python_random", "random_object"})
+RANDOM = frozenset({"dropout", "noise", "python_random", "random_object", "reparameterise"})
 """Operators that need a random key."""
 
-MODAL = frozenset({"dropout", "batch_norm", "batch_norm2d", "branch_training"})
+MODAL = frozenset({"dropout", "batch_norm", "batch_norm_map", "batch_norm2d", "branch_training"})
 """Operators that depend on the static flag `training`."""
 
 TEMPLATES: Mapping[str, Template] = {
-    **{op: template(f"{{y}} = {text}") for op, text in _ELEMENTWISE.items()},
-    **{
-        op: template(f"{{y}} = {forward}", f'params["{{n}}"] = {made}')
-        for op, (made, forward) in _PARAMETERS.items()
-    },
+    **ORDINARY,
+    **{op: template(f"{{y}} = {text}") for op, text in _EXPRESSIONS.items()},
     **{op: template(text, f'state["{{n}}"] = {made}') for op, (made, text) in _STATE.items()},
     **{op: template(f"{{y}} = {text}", made) for op, (made, text) in _STATIC.items()},
     **{op: template(text) for op, text in _STATEMENTS.items()},

@@ -23,52 +23,13 @@ from harnesses.event_text import carrier
 from harnesses.torch_inductor.arguments import SIGNATURE, add_arguments
 from harnesses.torch_inductor.dimensions import EFFECTS
 from harnesses.torch_inductor.events import EVENT_TEXT
-from harnesses.torch_inductor.templates import BUFFER, PARAMETER, RANDOM, TEMPLATES
+from harnesses.torch_inductor.helpers import HELPERS
+from harnesses.torch_inductor.ordinary import BUFFER, PARAMETER
+from harnesses.torch_inductor.templates import RANDOM, TEMPLATES
 from harnesses.torch_inductor.vocabulary import VOCABULARY
 from rondo.models.graph import Graph
 from rondo.models.grow import grow
 from rondo.testcase import Call, Event, TestCase
-
-HELPERS = {
-    "tensor": """
-def tensor(shape, seed, dtype=torch.float32):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(shape, generator=generator, dtype=torch.float32, device="cpu").to(dtype)
-""",
-    "integers": """
-def integers(shape, seed):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randint(0, 8, shape, generator=generator, device="cpu")
-""",
-    "backward": """
-def backward(out, times=1, only_first=False):
-    leaves = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor) and t.requires_grad]
-    for left in reversed(range(times if leaves else 0)):
-        total = sum(leaf.sum() for leaf in leaves[: 1 if only_first else None])
-        total.backward(retain_graph=left > 0)
-""",
-    "in_thread": """
-def in_thread(call):
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        return pool.submit(call).result()
-""",
-    "ten_times": """
-def ten_times(module, args, out):
-    return tree_map(lambda t: t * 10 if isinstance(t, torch.Tensor) else t, out)
-""",
-    "doubled": """
-def doubled(module, args):
-    return tuple(arg * 2 if i == 0 else arg for i, arg in enumerate(args))
-""",
-    "make_fn": """
-def make_fn(rate):
-    def fn(h, rate=rate):
-        return h * rate
-
-    return fn
-""",
-}
-"""Helper functions by name; a program holds those that it uses."""
 
 IMPORTS = {
     "concurrent.futures": "import concurrent.futures",

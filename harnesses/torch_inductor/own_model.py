@@ -23,7 +23,8 @@ from harnesses.emission import (
 )
 from harnesses.standalone import Wanted
 from harnesses.torch_inductor import TorchInductor
-from harnesses.torch_inductor.emit import COMPILED, HELPERS, IMPORTS, compile_line
+from harnesses.torch_inductor.emit import COMPILED, IMPORTS, compile_line
+from harnesses.torch_inductor.helpers import HELPERS
 from harnesses.torch_inductor.own_steps import (
     AMBIENT_EVENTS,
     add_inputs,

@@ -1,4 +1,5 @@
-"""The operators in PyTorch's words: one template a neutral operator.
+"""The operators in PyTorch's words: one template a neutral operator; `ordinary` holds those that
+carry no state.
 
 Each reads like what a person would write; what carries state (attributes, globals, closures,
 methods) stands where a real program has it, so that events can change it.
@@ -9,43 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from harnesses.emission import Template, template
+from harnesses.torch_inductor.ordinary import ORDINARY
 
-_ELEMENTWISE = {
-    "relu": "{h}.relu()",
-    "absolute": "{h}.abs()",
-    "negate": "-{h}",
-    "square": "{h} * {h}",
-    "add_one": "{h} + 1",
-    "double": "{h} * 2",
-    "clamp": "{h}.clamp(-1, 1)",
-    "cube_small": "{h}.clamp(-2, 2) ** 3",
-    "tanh": "{h}.tanh()",
-    "sigmoid": "{h}.sigmoid()",
-    "gelu": "torch.nn.functional.gelu({h})",
-    "sine": "{h}.sin()",
-    "exponential": "torch.exp(-{h}.abs())",
-    "root": "torch.sqrt({h}.abs() + 1)",
-    "reciprocal": "1 / (1 + {h} * {h})",
-    "normalised": "{h} / (1 + {h}.abs())",
-    "softmax": "{h}.softmax(-1)",
-    "log_softmax": "{h}.log_softmax(-1)",
-    "cumulative_sum": "{h}.cumsum(-1)",
-    "flip": "{h}.flip(-1)",
-    "roll": "{h}.roll(1, -1)",
-    "where_positive": "torch.where({h} > 0, {h}, -{h})",
-    "add_input": "{h} + {x}",
-    "add": "{h} + {h2}",
-    "masked_fill": "{h}.masked_fill({h} > 1, 0)",
-    "concatenate": "torch.cat([{h}, {h}], -1)",
-    "slice_half": "{h}[..., :{outside}]",
-    "sum_last": "{h}.sum(-1, keepdim=True)",
-    "maximum_last": "{h}.amax(-1, keepdim=True)",
-    "mean_last": "{h}.mean(-1, keepdim=True)",
-    "swap_inner": "{h}.transpose(-1, -2)",
-    "flatten": "{h}.flatten(1)",
-    "max_pool2d": "torch.nn.functional.max_pool2d({h}, 2)",
-    "last_of_sequence": "{h}[:, -1]",
-    "mean_of_sequence": "{h}.mean(1)",
+_EXPRESSIONS = {
     "noise": "{h} + torch.rand_like({h})",
     "python_random": "{h} + random.random()",
     "make_ones": "{h} + torch.ones(1)",
@@ -69,25 +36,8 @@ _ELEMENTWISE = {
     "literal_tensor": "{h} + torch.tensor([self.{n}, 1.0]).sum()",
 }
 
-_MODULES = {
-    "linear": ("torch.nn.Linear({inside}, {outside})", "self.{n}({h})"),
-    "layer_norm": ("torch.nn.LayerNorm({features})", "self.{n}({h})"),
-    "batch_norm": ("torch.nn.BatchNorm1d({features})", "self.{n}({h})"),
-    "dropout": ("torch.nn.Dropout(0.5)", "self.{n}({h})"),
-    "conv2d": ("torch.nn.Conv2d({inside}, {outside}, 3, padding=1)", "self.{n}({h})"),
-    "batch_norm2d": ("torch.nn.BatchNorm2d({outside})", "self.{n}({h})"),
-    "embedding": ("torch.nn.Embedding({rows}, {outside})", "self.{n}({h})"),
+_ATTRIBUTES = {
     "call_submodule": ("torch.nn.ReLU()", "self.{n}({h})"),
-    "lstm": ("torch.nn.LSTM({inside}, {outside}, batch_first=True)", "self.{n}({h})[0]"),
-    "self_attention": (
-        "torch.nn.MultiheadAttention({features}, {heads}, batch_first=True)",
-        "self.{n}({h}, {h}, {h})[0]",
-    ),
-    "matmul_weight": (
-        "torch.nn.Parameter(torch.randn({inside}, {outside}))",
-        "{h} @ self.{n}",
-    ),
-    "scale_weight": ("torch.nn.Parameter(torch.randn({features}))", "{h} * self.{n}"),
     "read_float": ("1.5", "{h} * self.{n}"),
     "read_int": ("2", "{h} + self.{n}"),
     "read_list": ("[1.5, 2.0]", "{h} * sum(self.{n}) * len(self.{n})"),
@@ -258,10 +208,11 @@ _SPECIAL = {
 }
 
 TEMPLATES: Mapping[str, Template] = {
-    **{op: template(f"{{y}} = {text}") for op, text in _ELEMENTWISE.items()},
+    **ORDINARY,
+    **{op: template(f"{{y}} = {text}") for op, text in _EXPRESSIONS.items()},
     **{
         op: template(f"{{y}} = {forward}", f"self.{{n}} = {made}")
-        for op, (made, forward) in _MODULES.items()
+        for op, (made, forward) in _ATTRIBUTES.items()
     },
     **{op: template(forward, init) for op, (init, forward) in _INIT_FORWARD.items()},
     **{op: template(text) for op, text in _STATEMENTS.items()},
@@ -270,24 +221,7 @@ TEMPLATES: Mapping[str, Template] = {
 }
 """Every neutral operator and architecture node as PyTorch text."""
 
-PARAMETER = {
-    "linear": ".weight",
-    "layer_norm": ".weight",
-    "batch_norm": ".weight",
-    "conv2d": ".weight",
-    "batch_norm2d": ".weight",
-    "embedding": ".weight",
-    "lstm": ".weight_ih_l0",
-    "self_attention": ".in_proj_weight",
-    "matmul_weight": "",
-    "scale_weight": "",
-}
-"""Where the parameter of an operator sits below its stem."""
-
-BUFFER = {"batch_norm": ".running_mean", "batch_norm2d": ".running_mean"}
-"""Where the buffer of an operator sits below its stem, when it is not the stem itself."""
-
-RANDOM = frozenset({"dropout", "noise"})
+RANDOM = frozenset({"dropout", "noise", "reparameterise"})
 """Operators that draw from torch's random stream."""
 
 MUTATES_INPUT = frozenset({"mutate_input", "write_input_row", "mutate_then_add"})

@@ -6,6 +6,7 @@ from harnesses.base import Harness, Issue, Program, Runtime, Shown
 from harnesses.standalone import Wanted
 from harnesses.toy.dimensions import OWN_DIMENSIONS
 from harnesses.toy.program import emit
+from harnesses.toy.stand_ins import STAND_INS
 from rondo.testcase import TestCase
 from rondo.vocabulary import Setting, Vocabulary
 
@@ -33,6 +34,7 @@ class ToyHarness(Harness):
     issue = Issue("toy.compile")
     modules = ("numpy",)
     layers = ("interpret", "fuse")
+    stand_ins = STAND_INS
     vocabulary = Vocabulary(
         settings=(
             Setting("backend", ("interpret", "fuse"), (128, 128)),

@@ -135,6 +135,17 @@ def _rand_like(a: np.ndarray) -> Any:
     return STREAMS.arrays.random(a.shape, dtype=np.float32)
 
 
+def _fitted(kept: int, sizes: tuple[int, ...], *arrays: np.ndarray) -> Any:
+    """The means of the arrays behind their first `kept` axes, spread over `sizes`; an array whose
+    axes are all kept stays as it is."""
+    if not sizes:
+        return arrays[0]
+    means = [np.mean(a, axis=tuple(range(kept, a.ndim))) for a in arrays]
+    spread = np.cos(np.arange(math.prod(sizes))).reshape(sizes)
+    rows = np.sum(means, axis=0)
+    return (rows.reshape(rows.shape + (1,) * len(sizes)) * spread).astype(arrays[0].dtype)
+
+
 def _write(ufunc: Callable[..., Any]) -> Callable[[np.ndarray, Any], None]:
     def write(a: np.ndarray, b: Any) -> None:
         ufunc(a, b, out=a, casting="unsafe")
@@ -195,6 +206,7 @@ PRIMITIVES: dict[str, Callable[..., Any]] = {
     "swapaxes": np.swapaxes,
     "getitem": lambda a, index: a[index],
     "take": lambda table, rows: np.take(table, rows, axis=0, mode="wrap"),
+    "fitted": _fitted,
     "size": lambda a, axis: a.shape[axis],
     "rand_like": _rand_like,
     "draw": lambda dice: dice.stream.random(),

@@ -178,17 +178,16 @@ class Embedding(Module):
         return apply("take", self.table, x)
 
 
-class Convolution(Module):
-    """Mix the channels of each pixel, and add the pixel to the left."""
+class StandIn(Module):
+    """What stands in for a layer that this framework does not have: one parameter."""
 
-    def __init__(self, inside: int, outside: int, seed: int) -> None:
+    def __init__(self, seed: int) -> None:
         super().__init__()
-        self.weight = Parameter(filled((inside, outside), seed))
+        self.weight = Parameter(filled((1,), seed))
 
-    def forward(self, x: Any) -> Any:
-        """A convolution with a one by two kernel whose two columns are alike."""
-        pixels = x + apply("roll", x)
-        return matmul(pixels.swapaxes(1, 3), self.weight).swapaxes(1, 3)
+    def forward(self, kept: int, sizes: tuple[int, ...], *arrays: Any) -> Any:
+        """A value of the given sizes behind the first `kept` axes, times the parameter."""
+        return fitted(kept, sizes, *arrays) * self.weight
 
 
 class SelfAttention(Module):
@@ -236,3 +235,8 @@ def softmax(x: Any) -> Any:
     """Softmax of the last axis."""
     powers = apply("exp", x - x.max(-1, keepdims=True))
     return powers / powers.sum(-1, keepdims=True)
+
+
+def fitted(kept: int, sizes: tuple[int, ...], *arrays: Any) -> Any:
+    """A value of the given sizes behind the first `kept` axes, from the means of the arrays."""
+    return apply("fitted", kept, sizes, *arrays)

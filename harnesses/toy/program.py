@@ -244,7 +244,7 @@ def _module(
 
 def _class(graph: Graph, model: ModelText) -> list[str]:
     parameters = ", ".join(["self", "x", *(PARAMETERS[a] for a in graph.arguments)])
-    result = model.result.replace("{last}", graph.output)
+    result = model.result.replace("{last}", graph.outputs[0])
     body = [
         "def __init__(self):",
         *indent(["super().__init__()", *model.init], 1),

@@ -1,11 +1,12 @@
 """The operators of the toy framework as text: one `Template` for each neutral operator.
 
-`NEAREST` maps what the toy framework does not have to the nearest that it has.
+`stand_ins` adds what stands in for what the toy framework does not have.
 """
 
 from __future__ import annotations
 
 from harnesses.emission import Template, template
+from harnesses.toy.stand_ins import with_stand_ins
 
 
 def _simple(**expressions: str) -> dict[str, Template]:
@@ -73,7 +74,6 @@ _LAYERS = {
     "batch_norm2d": _layer("toy.BatchNorm({outside})"),
     "dropout": _layer("toy.Dropout()"),
     "call_submodule": _layer("toy.Activation()"),
-    "conv2d": _layer("toy.Convolution({inside}, {outside}, SEED)"),
     "embedding": _layer("toy.Embedding({rows}, {outside}, SEED)"),
     "lstm": _layer("toy.Recurrent({inside}, {outside}, SEED)"),
     "self_attention": _layer("toy.SelfAttention({features}, SEED)"),
@@ -327,12 +327,10 @@ _RETURNS = {
     "return_size": template("{y} = {h} - 2", returns="({{last}}, x.shape[0])"),
 }
 
-_OWN = _ORDINARY | _LAYERS | _READS_STATE | _WRITES_STATE | _BRANCHES | _ARGUMENTS | _RETURNS
+TEMPLATES = with_stand_ins(
+    _ORDINARY | _LAYERS | _READS_STATE | _WRITES_STATE | _BRANCHES | _ARGUMENTS | _RETURNS
+)
 
-NEAREST = {"branch_requires_grad": "branch_grad"}
-"""Operators that need what the toy framework does not have, and what stands in for them."""
-
-TEMPLATES: dict[str, Template] = _OWN | {name: _OWN[near] for name, near in NEAREST.items()}
 """Every neutral operator, and every node of an architecture."""
 
 PRELUDE = {

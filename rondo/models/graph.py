@@ -29,14 +29,15 @@ class Graph:
     """A model: its input, its nodes in order, what it returns, and what its calls and events can
     act on.
 
-    `carriers` lists, by trait, the stems that carry it; `arguments` are the optional arguments of
-    the forward function beside `x`, in order.
+    `outputs` are the values that no node reads: the newest first, then the ends of other branches
+    in the order of the nodes. `carriers` lists, by trait, the stems that carry it; `arguments` are
+    the optional arguments of the forward function beside `x`, in order.
     """
 
     input_kind: str
     input_shape: Shape
     nodes: tuple[Node, ...]
-    output: str
+    outputs: tuple[str, ...]
     carriers: tuple[tuple[str, tuple[str, ...]], ...]
     arguments: tuple[str, ...]
     traits: frozenset[str]
@@ -44,6 +45,15 @@ class Graph:
     def targets(self, trait: str) -> tuple[str, ...]:
         """The stems that carry `trait`, in the order of the nodes."""
         return dict(self.carriers).get(trait, ())
+
+    @property
+    def owners(self) -> tuple[Node, ...]:
+        """The first node of each stem: nodes that share a stem share what it names."""
+        first: dict[str, Node] = {}
+        for node in self.nodes:
+            if node.stem:
+                first.setdefault(node.stem, node)
+        return tuple(first.values())
 
     def uses(self, op: str) -> bool:
         """Whether any node is an `op`."""

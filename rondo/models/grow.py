@@ -1,72 +1,163 @@
 """Turn a test case's `Model` into a `Graph`: the architecture, then its operator records.
 
-Deterministic and total: a record that does not fit the newest value goes on to the next operator
-of the table that does, so that any record sequence gives a valid model.
+Deterministic and total. A record's `kind` names the operator, `a` sizes, `b` the value that it
+reads (mostly the newest, else any earlier one: a branch), `c` what else it uses: a second value of
+the same shape where the operator joins two, or what an earlier node of its kind owns, which both
+then share. A record that does not fit the value is preceded by the operator that lifts the value
+to more axes, or goes on to the next operator of the table that fits; edits (`rondo.models.edits`)
+change what is there. So any record sequence gives a valid model.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from rondo.models.architectures import ARCHITECTURES, Sketch
+from rondo.models.architectures import ARCHITECTURES
+from rondo.models.edits import EDIT
 from rondo.models.graph import Graph, Node, Shape
-from rondo.models.operators import OPERATORS, OperatorKind
+from rondo.models.kinds import OperatorKind
+from rondo.models.operators import EDITS, OPERATORS
+from rondo.models.parameters import carried
+from rondo.models.sketch import Sketch
 from rondo.testcase import Model, Operator
 
 _NAMES = tuple(OPERATORS)
 _ALWAYS_INPUT = {"floats", "sequence", "images"}
-_ARCHITECTURE_CARRIES = {
-    "conv2d": ("parameter", "submodule"),
-    "batch_norm2d": ("parameter", "buffer", "submodule"),
-    "self_attention": ("parameter",),
-    "lstm": ("parameter",),
-    "embedding": ("parameter",),
-}
 _FORWARD_ORDER = ("tensor", "scalar", "list", "numbers", "optional", "function")
+BRANCH_FROM, SHARE_FROM = 216, 128
+"""The values of `b` from which an earlier value is read, and of `c` from which one's like shares
+what it owns."""
 
 
-def _input_traits(sketch: Sketch) -> set[str]:
+def _input_traits(sketch: Sketch) -> frozenset[str]:
     traits = {sketch.input_kind}
     if sketch.input_kind in _ALWAYS_INPUT:
         traits.add("floats")
     if "T" in sketch.input_shape:
         traits.add("sequence")
-    return traits
+    return frozenset(traits)
 
 
 def _attrs(record: Operator, before: Shape, after: Shape) -> dict[str, int | str]:
     inside, outside = before[-1], after[-1]
-    return {"inside": inside, "outside": outside, "features": inside, "a": record.a}
+    found = {"inside": inside, "outside": outside, "features": inside, "a": record.a}
+    if isinstance(inside, int):
+        found["half"] = inside // 2
+    if len(before) > 1 and isinstance(before[1], int):
+        found["channels"] = before[1]
+        found["out_channels"] = after[1] if len(after) > 1 else 1
+    if len(before) > 2:
+        found["inner"] = before[-2]
+    return found | {"heads": 2}
 
 
-def fitting(record: Operator, shape: Shape, traits: frozenset[str]) -> tuple[OperatorKind, Shape]:
-    """The first operator from the record's on that fits a value of `shape`, and its result."""
+def _takes(
+    kind: OperatorKind, shape: Shape, record: Operator, traits: frozenset[str]
+) -> list[Shape]:
+    """The shapes that an operator makes of a value, one or, with a lift before it, two; none where
+    it does not fit."""
+    if kind.needs and kind.needs not in traits:
+        return []
+    after = kind.rule(shape, record)
+    if after is not None:
+        return [after]
+    lifted = OPERATORS[kind.lift].rule(shape, record) if kind.lift else None
+    after = kind.rule(lifted, record) if lifted else None
+    return [lifted, after] if lifted and after else []
+
+
+def fitting(
+    record: Operator, shape: Shape, traits: frozenset[str]
+) -> tuple[OperatorKind, list[Shape]]:
+    """The first operator from the record's on that fits a value of `shape`, and what it makes of
+    it, after its lift if it needs one."""
     start = _NAMES.index(record.kind)
     for offset in range(len(_NAMES)):
         kind = OPERATORS[_NAMES[(start + offset) % len(_NAMES)]]
-        if kind.needs and kind.needs not in traits:
-            continue
-        after = kind.rule(shape, record)
-        if after is not None:
-            return kind, after
+        if shapes := _takes(kind, shape, record, traits):
+            return kind, shapes
     raise AssertionError("element-wise operators fit every value")
 
 
+def _readable(sketch: Sketch) -> list[str]:
+    """The values that an operator may read: not tokens."""
+    values = ["x"] if sketch.input_kind != "tokens" else []
+    return values + [n.name for n in sketch.nodes if isinstance(n.shape[-1], int)]
+
+
+def _source(sketch: Sketch, record: Operator) -> str:
+    """The value that a record reads."""
+    values = _readable(sketch)
+    if record.b < BRANCH_FROM or not values:
+        return sketch.newest
+    return values[(record.b - BRANCH_FROM) % len(values)]
+
+
+def _second(sketch: Sketch, record: Operator, source: str) -> str:
+    """Another value of the same shape, the value itself where there is none."""
+    shape = sketch.shape(source)
+    alike = [v for v in _readable(sketch) if v != source and sketch.shape(v) == shape]
+    return alike[record.c % len(alike)] if alike else source
+
+
+def _append(
+    sketch: Sketch, record: Operator, source: str, kind: OperatorKind, shapes: list[Shape]
+) -> None:
+    if len(shapes) > 1:
+        before = sketch.shape(source)
+        attrs = _attrs(record, before, shapes[0])
+        source = sketch.put(kind.lift, shapes[0], (source,), "", attrs)
+    attrs = _attrs(record, sketch.shape(source), shapes[-1])
+    inputs = (source, _second(sketch, record, source)) if kind.second else (source,)
+    sketch.put(kind.name, shapes[-1], inputs, kind.stem, attrs)
+    if kind.stem and record.c >= SHARE_FROM:
+        _share(sketch)
+
+
+def _share(sketch: Sketch) -> None:
+    """Let the newest node use what the first node of its kind and sizes owns."""
+    newest = sketch.nodes[-1]
+    for node in sketch.nodes[:-1]:
+        if node.op == newest.op and _sizes(node) == _sizes(newest):
+            sketch.nodes[-1] = Node(
+                newest.name, newest.op, newest.inputs, newest.shape, node.stem, node.attrs
+            )
+            return
+
+
+def _sizes(node: Node) -> dict[str, int | str]:
+    return {name: size for name, size in node.attrs if name != "a"}
+
+
 def _grow(sketch: Sketch, operators: tuple[Operator, ...]) -> None:
-    traits = frozenset(_input_traits(sketch))
+    traits = _input_traits(sketch)
+
+    def keep(grown: Sketch, record: Operator, source: str) -> bool:
+        kind, shape = OPERATORS[record.kind], grown.shape(source)
+        if _takes(kind, shape, record, traits) != [shape]:
+            return False
+        _append(grown, record, source, kind, [shape])
+        return True
+
     for record in operators:
-        shape = sketch.nodes[-1].shape if sketch.nodes else sketch.input_shape
-        kind, after = fitting(record, shape, traits)
-        sketch.add(kind.name, after, (), kind.stem, **_attrs(record, shape, after))
+        if record.kind in EDITS:
+            first = EDITS.index(record.kind)
+            order = (*EDITS[first:], *EDITS[:first])
+            if any(EDIT[name](sketch, record, keep) for name in order):
+                continue
+            record = Operator(_NAMES[record.b % len(_NAMES)], record.a, 0, record.c)
+        source = _source(sketch, record)
+        kind, shapes = fitting(record, sketch.shape(source), traits)
+        _append(sketch, record, source, kind, shapes)
 
 
-def _carriers(nodes: list[Node]) -> dict[str, list[str]]:
+def _carriers(graph_nodes: list[Node]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for node in nodes:
-        known = OPERATORS.get(node.op)
-        carried = known.carries if known else _ARCHITECTURE_CARRIES.get(node.op, ())
-        for trait in carried:
-            found.setdefault(trait, []).append(node.stem)
+    for node in graph_nodes:
+        for trait in carried(node):
+            stems = found.setdefault(trait, [])
+            if node.stem not in stems:
+                stems.append(node.stem)
     return found
 
 
@@ -78,10 +169,16 @@ def _twins(nodes: list[Node]) -> list[str]:
         if node.op not in ("linear", "scale_weight"):
             continue
         key = (node.op, dict(node.attrs).get("inside"), dict(node.attrs).get("outside"))
-        if key in seen:
+        if seen.setdefault(key, node.stem) != node.stem:
             return [seen[key], node.stem]
-        seen[key] = node.stem
     return []
+
+
+def _outputs(sketch: Sketch) -> tuple[str, ...]:
+    """The newest value, then the others that no node reads."""
+    read = {name for node in sketch.nodes for name in node.inputs}
+    ends = [node.name for node in sketch.nodes if node.name not in read]
+    return (sketch.newest, *(name for name in ends if name != sketch.newest))
 
 
 @lru_cache(maxsize=4096)
@@ -97,15 +194,15 @@ def grow(model: Model) -> Graph:
         carriers["parameters"] = twins
     traits = _input_traits(sketch) | set(carriers) | {f"arg.{a}" for a in arguments}
     if "parameter" in carriers or "buffer" in carriers:
-        traits.add("state")
+        traits |= {"state"}
     if "floats" in traits and ("parameter" in carriers or all(k.whole for k in kinds)):
-        traits.add("takes.int")
+        traits |= {"takes.int"}
     return Graph(
         sketch.input_kind,
         sketch.input_shape,
         tuple(sketch.nodes),
-        sketch.newest,
+        _outputs(sketch),
         tuple((trait, tuple(stems)) for trait, stems in carriers.items()),
         arguments,
-        frozenset(traits),
+        traits,
     )

@@ -1,129 +1,19 @@
-"""The table of neutral operators that a model grows by: names, shape rules and what they carry.
+"""The table of neutral operators that a model grows by: what carries state, and all of them.
 
 An operator record never fails: one that does not fit the current value is passed on to the next
 operator of the table that does. Features that carry state between calls (an attribute that
 `forward` reads, a counter that it writes) are operators like any other, so that events have
-something to act on.
+something to act on. `ordinary` holds those that carry none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from rondo.models.kinds import OperatorKind, floats, whole
+from rondo.models.ordinary import AUTOCAST, ORDINARY
+from rondo.models.rules import with_features
 
-from rondo.models.graph import Shape
-from rondo.testcase import Operator
-
-ShapeRule = Callable[[Shape, Operator], Shape | None]
-
-FEATURES = (4, 8, 3, 6)
-"""Output widths that a record can choose."""
-
-
-def same(shape: Shape, record: Operator) -> Shape:
-    """Element-wise: the shape stays."""
-    return shape
-
-
-def _last(shape: Shape) -> int | None:
-    return shape[-1] if len(shape) > 1 and isinstance(shape[-1], int) else None
-
-
-def with_features(shape: Shape, record: Operator) -> Shape | None:
-    """The last axis, of known size, stays."""
-    return shape if _last(shape) else None
-
-
-def projected(shape: Shape, record: Operator) -> Shape | None:
-    """The last axis gets another size, chosen by the record."""
-    return (*shape[:-1], FEATURES[record.a % len(FEATURES)]) if _last(shape) else None
-
-
-def doubled(shape: Shape, record: Operator) -> Shape | None:
-    """The last axis twice as long, up to 16."""
-    last = _last(shape)
-    return (*shape[:-1], last * 2) if last and last <= 8 else None
-
-
-def halved(shape: Shape, record: Operator) -> Shape | None:
-    """The first half of the last axis."""
-    last = _last(shape)
-    return (*shape[:-1], last // 2) if last and last > 1 else None
-
-
-def kept_one(shape: Shape, record: Operator) -> Shape | None:
-    """The last axis reduced, kept with size one."""
-    return (*shape[:-1], 1) if _last(shape) else None
-
-
-def two_axes(shape: Shape, record: Operator) -> Shape | None:
-    """Rank two with features: batch statistics make sense."""
-    return shape if len(shape) == 2 and _last(shape) else None
-
-
-def inner_swapped(shape: Shape, record: Operator) -> Shape | None:
-    """The two inner axes, both of known size, change places."""
-    if len(shape) < 3 or not isinstance(shape[-2], int) or not _last(shape):
-        return None
-    return (*shape[:-2], shape[-1], shape[-2])
-
-
-def flattened(shape: Shape, record: Operator) -> Shape | None:
-    """All axes after the batch, of known sizes, become one of at most 64."""
-    total = 1
-    for size in shape[1:]:
-        if not isinstance(size, int):
-            return None
-        total *= size
-    return (shape[0], total) if len(shape) > 2 and total <= 64 else None
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorKind:
-    """One neutral operator.
-
-    `carries` are the traits that events act on, `argument` the forward argument it adds, `stem`
-    the name of what it owns, `whole` that it works on integers too, `needs` a trait of the input.
-    """
-
-    name: str
-    rule: ShapeRule = same
-    carries: tuple[str, ...] = ()
-    argument: str = ""
-    stem: str = ""
-    whole: bool = True
-    needs: str = ""
-
-
-def _floats(*names: str, rule: ShapeRule = same) -> tuple[OperatorKind, ...]:
-    return tuple(OperatorKind(name, rule, whole=False) for name in names)
-
-
-def _whole(*names: str, rule: ShapeRule = same) -> tuple[OperatorKind, ...]:
-    return tuple(OperatorKind(name, rule) for name in names)
-
-
-_ORDINARY = (
-    *_whole("relu", "absolute", "negate", "square", "add_one", "double", "clamp", "cube_small"),
-    *_floats("tanh", "sigmoid", "gelu", "sine", "exponential", "root", "reciprocal", "normalised"),
-    *_floats("softmax", "log_softmax", rule=with_features),
-    *_whole("cumulative_sum", "flip", "roll", rule=with_features),
-    *_whole("where_positive", "add_input", "masked_fill"),
-    *_whole("concatenate", rule=doubled),
-    *_whole("slice_half", rule=halved),
-    *_whole("sum_last", "maximum_last", rule=kept_one),
-    *_floats("mean_last", rule=kept_one),
-    *_whole("swap_inner", rule=inner_swapped),
-    *_whole("flatten", rule=flattened),
-    OperatorKind("linear", projected, ("parameter", "submodule"), stem="linear", whole=False),
-    OperatorKind("matmul_weight", projected, ("parameter",), stem="weight", whole=False),
-    OperatorKind("scale_weight", with_features, ("parameter",), stem="scale", whole=False),
-    OperatorKind("layer_norm", with_features, ("parameter", "submodule"), stem="norm", whole=False),
-    OperatorKind(
-        "batch_norm", two_axes, ("parameter", "buffer", "submodule"), stem="batch", whole=False
-    ),
-    OperatorKind("dropout", carries=("submodule",), stem="drop", whole=False),
-)
+EDITS = ("edit_insert", "edit_replace", "edit_remove", "edit_duplicate")
+"""Records that change the graph before them in place of adding to it, see `rondo.models.edits`."""
 
 _READS_STATE = (
     OperatorKind("read_float", carries=("attr.float",), stem="gain", whole=False),
@@ -158,7 +48,7 @@ _WRITES_STATE = (
     OperatorKind("write_input_row", needs="floats"),
 )
 
-_BRANCHES = _whole(
+_BRANCHES = whole(
     "branch_batch",
     "branch_single",
     "branch_dtype",
@@ -174,13 +64,13 @@ _BRANCHES = _whole(
 )
 
 _RANDOM = (
-    *_floats("noise", "python_random"),
+    *floats("noise", "python_random"),
     OperatorKind("random_object", carries=("rng.object",), stem="dice", whole=False),
 )
 
 _CONTEXTS = (
-    *_floats("make_ones"),
-    *_floats("inner_autocast", rule=with_features),
+    *floats("make_ones"),
+    *floats("inner_autocast", rule=with_features),
 )
 
 _ARGUMENTS = (
@@ -198,7 +88,7 @@ _ARGUMENTS = (
     OperatorKind("apply_function", argument="function", whole=False),
 )
 
-_RETURNS = _whole(
+_RETURNS = whole(
     "return_input", "return_view", "return_twice", "return_dict", "return_tuple", "return_size"
 )
 
@@ -212,10 +102,11 @@ SENSES: dict[str, tuple[str, ...]] = {
     "without_grad": ("grad_mode", "backward"),
     "branch_contiguous": ("layout",),
     "branch_requires_grad": ("requires_grad",),
+    "reparameterise": ("rng",),
     "noise": ("rng", "set_default_dtype"),
     "python_random": ("rng", "set_default_dtype"),
     "linear": ("autocast",),
-    "matmul_weight": ("autocast",),
+    **dict.fromkeys(AUTOCAST, ("autocast",)),
     "inner_autocast": ("autocast",),
     "make_ones": ("dtype", "set_default_dtype"),
     "fill_scalar": ("set_default_dtype",),
@@ -229,7 +120,6 @@ that its result depends on."""
 OPERATORS: dict[str, OperatorKind] = {
     kind.name: kind
     for kind in (
-        *_ORDINARY,
         *_READS_STATE,
         *_WRITES_STATE,
         *_BRANCHES,
@@ -237,9 +127,14 @@ OPERATORS: dict[str, OperatorKind] = {
         *_CONTEXTS,
         *_ARGUMENTS,
         *_RETURNS,
+        *ORDINARY,
     )
 }
-"""Every neutral operator by name, in the order of the byte format."""
+"""Every neutral operator by name, in the order of the byte format: a byte has more values than
+there are operators, and those that carry state come first so that two bytes stand for each."""
+
+RECORDS: tuple[str, ...] = (*OPERATORS, *EDITS)
+"""Everything that a record can be, in the order of the byte format."""
 
 FAMILIES: dict[str, tuple[str, ...]] = {
     "reads state": tuple(kind.name for kind in _READS_STATE),

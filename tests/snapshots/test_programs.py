@@ -24,8 +24,8 @@ from rondo.codec import Codec
 from rondo.generate import random_case
 from rondo.models.architectures import ARCHITECTURES
 from rondo.models.grow import grow
-from rondo.models.operators import OPERATORS
-from rondo.testcase import Model, TestCase
+from rondo.models.operators import OPERATORS, RECORDS
+from rondo.testcase import Call, Model, Operator, TestCase
 from rondo.vocabulary import Vocabulary
 from tests.cases import through_bytes
 from tests.snapshots import programs_jax, programs_torch
@@ -119,9 +119,32 @@ def test_random_programs_are_formatted_and_name_nothing_undefined(target: Target
         for name, shown in PLACES.items() if program.calls else ():
             repro = target.harness.repro(given, program.calls[-1], "any", shown=shown)
             (tmp_path / f"{name}_{number}.py").write_text(repro)
+    check_with_ruff(tmp_path)
+
+
+@TARGETS
+def test_every_operator_and_architecture_is_a_program(target: Target, tmp_path: Path) -> None:
+    codec, shared = Codec(target.vocabulary), 255
+    models = {
+        f"{op}-{start}": Model(start, operators=(Operator(op, 1, 0, 0), Operator(op, 1, 255, shared)))
+        for op in RECORDS
+        for start in ("nothing", "transformer", "small_cnn")
+    }
+    models |= {f"{name}-{n}": Model(name, n, n) for name in ARCHITECTURES for n in range(4)}
+    for name, model in models.items():
+        given = TestCase(model, (), (Call(), Call(3)))
+        assert codec.decode(codec.encode(given)) == given
+        text = target.harness.emit(given).text
+        compile(text, name, "exec")
+        (tmp_path / f"{name}.py").write_text(text)
+    check_with_ruff(tmp_path)
+
+
+def check_with_ruff(folder: Path) -> None:
+    """Whether the programs in a folder are formatted and name nothing undefined."""
     for command in (["format", "--check", "--line-length=100"], ["check", "--select=F821,F823"]):
         done = subprocess.run(
-            [sys.executable, "-m", "ruff", *command, "--isolated", str(tmp_path)],
+            [sys.executable, "-m", "ruff", *command, "--isolated", str(folder)],
             capture_output=True,
             text=True,
         )

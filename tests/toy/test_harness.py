@@ -17,7 +17,7 @@ from harnesses.toy.dimensions import EFFECTS
 from harnesses.toy.events import HAPPENINGS
 from harnesses.toy.faults import FAULTS
 from harnesses.toy.templates import TEMPLATES
-from rondo.codec import Codec
+from rondo.codec import FORMAT, Codec
 from rondo.executor.inprocess import InProcess
 from rondo.executor.protocol import EAGER, RETAINED, Job
 from rondo.models.architectures import ARCHITECTURES
@@ -34,7 +34,7 @@ CODEC = Codec(HARNESS.vocabulary)
 def random_bytes(seed: int) -> bytes:
     """A header, one to six operators and two to eleven steps, with many plain bytes."""
     draw = random.Random(seed)
-    head = bytes([1, draw.choice([0, 0, draw.randrange(256)])]) + draw.randbytes(6)
+    head = bytes([FORMAT, draw.choice([0, 0, draw.randrange(256)])]) + draw.randbytes(6)
     operators = draw.randrange(1, 7)
     steps = [
         bytes(

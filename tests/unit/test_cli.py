@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from harnesses import base
 from rondo import cli
 from rondo.codec import Codec, digest
 from rondo.jsonform import from_json, to_json
+from rondo.models.architectures import ARCHITECTURES
 from rondo.testcase import Call, Event, Model, Operator, TestCase
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,9 +75,9 @@ def test_show_json_can_be_read_back(rondo, case_file: Path, codec: Codec) -> Non
     [
         ("gone.bin", None, "cannot be read: No such file"),
         ("short.bin", b"\1\2\3", "truncated"),
-        ("old.bin", bytes([9] * 40), "not a test case of format 1"),
+        ("old.bin", bytes([9] * 40), "not a test case of format 2"),
         ("bad.json", b"{", "not a test case as JSON"),
-        ("odd.json", b'{"format": 1, "settings": {"[red]": "x"}}', "no setting '[red]'"),
+        ("odd.json", b'{"format": 2, "settings": {"[red]": "x"}}', "no setting '[red]'"),
     ],
 )
 def test_a_file_that_is_no_case_is_one_message(
@@ -163,3 +165,19 @@ def test_a_real_process_ends_with_code_2_and_no_traceback(tmp_path: Path) -> Non
 
 def test_json_form_is_what_show_prints(rondo, case_file: Path) -> None:
     assert rondo("show", case_file, "--json")[1] == to_json(CASE)
+
+
+def test_models_lists_architectures_operators_and_support(rondo) -> None:
+    code, out, _ = rondo("models", "--json")
+    listed = json.loads(out)
+    assert code == 0
+    assert len(listed["architectures"]) == len(ARCHITECTURES)
+    llama = next(one for one in listed["architectures"] if one["name"] == "llama")
+    assert {"rotary", "rms_norm", "attend"} <= set(llama["operators"])
+    assert llama["parameters"][0] > 500
+    support = {one["target"]: one["stand_ins"] for one in listed["support"]}
+    assert support["jax_xla"] == []
+    assert "rotary" in support["toy"]
+    code, out, _ = rondo("models")
+    assert "llama" in out
+    assert "63 that carry state" in out

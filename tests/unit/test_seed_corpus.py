@@ -9,6 +9,11 @@ import pytest
 
 from harnesses import base
 from rondo.codec import Codec
+from rondo.models.architectures import ARCHITECTURES
+from rondo.models.grow import grow
+from rondo.models.operators import FAMILY, OPERATORS
+from rondo.testcase import Call, Event
+from rondo.vocabulary import SHARED_EVENTS, Vocabulary
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,9 +35,26 @@ def test_the_seed_corpus_is_current() -> None:
 
 
 @pytest.mark.parametrize("target", base.available())
-def test_seeds_are_one_call_on_every_target(target: str) -> None:
+def test_seeds_are_cases_on_every_target(target: str) -> None:
     codec = Codec(base.load(target).vocabulary)
-    for data in written().values():
+    for name, data in written().items():
         case = codec.decode(data)
-        assert len(case.steps) == case.calls == 1
-        assert codec.encode(case) == data
+        assert case.calls, name
+        assert codec.canonical(codec.encode(case)) == codec.encode(case)
+
+
+def test_seeds_hold_everything_once_and_no_state_changes_between_two_calls() -> None:
+    shared = Codec(Vocabulary(base.load("toy").vocabulary.settings))
+    cases = {name: shared.decode(data) for name, data in written().items()}
+    assert {case.model.architecture for case in cases.values()} == set(ARCHITECTURES)
+    grown = {node.op for case in cases.values() for node in grow(case.model).nodes}
+    assert set(OPERATORS) - grown == set()
+    steps = [step for case in cases.values() for step in case.steps]
+    assert {kind.name for kind in SHARED_EVENTS} == {
+        step.kind for step in steps if isinstance(step, Event)
+    }
+    for name, case in cases.items():
+        if case.calls > 1:
+            graph = grow(case.model)
+            assert not {node.op for node in graph.nodes} & set(FAMILY), name
+            assert not any(step.deviations for step in case.steps if isinstance(step, Call)), name
