@@ -61,6 +61,12 @@ def _without_init(module: list[str], steps: list[list[str]]) -> list[str]:
     return module if used else without("def init():", module)
 
 
+def _without_static(module: list[str], steps: list[list[str]]) -> list[str]:
+    """The module without the names of static arguments where it has none and no step asks."""
+    kept = [line for line in module if line != "STATIC = ()"]
+    return module if any("STATIC" in line for body in (kept, *steps) for line in body) else kept
+
+
 def _flat(program: Program) -> Flat:
     jit = "jax.jit(model)" if "\nSTATIC = ()\n" in program.text else _JIT
     return Flat(
@@ -72,10 +78,7 @@ def _flat(program: Program) -> Flat:
             "    jax.clear_caches()",
         ),
         unfit=r"\bs\.|jax_disable_jit|make_model",
-        tidy=lambda module, steps: (
-            _without_init([line for line in module if line != "STATIC = ()"], steps),
-            steps,
-        ),
+        tidy=lambda module, steps: (_without_init(_without_static(module, steps), steps), steps),
     )
 
 
