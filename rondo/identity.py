@@ -20,6 +20,8 @@ from rondo.testcase import Call, Event, TestCase
 from rondo.vocabulary import Vocabulary
 
 MANY = "x3"
+SIZE, SIZES = "size", frozenset({"batch", "length"})
+"""The sizes of an input's axes are one change: a compiler guards shapes, whichever axis it is."""
 _DEATH = re.compile(r"(?:SIG\w+|exit code \d+|no end within [\d.e+]+ s|more than \d+ MB) in (.+)")
 
 
@@ -108,7 +110,7 @@ def changes_of(case: TestCase, vocabulary: Vocabulary) -> tuple[str, ...]:
         for name in changed_dimensions(before, after):
             found.add(_dimension_change(name, before, after, vocabulary))
             if len({_value(step, name) for step in calls}) > 2:
-                found.add(f"{name} {MANY}")
+                found.add(f"{SIZE if name in SIZES else name} {MANY}")
     return tuple(sorted(found))
 
 
@@ -122,7 +124,9 @@ def event_change(step: Event, vocabulary: Vocabulary) -> str:
 
 
 def _dimension_change(name: str, before: Call, after: Call, vocabulary: Vocabulary) -> str:
-    if name == "batch" or not vocabulary.dimension[name].mechanisms:
+    if name in SIZES:
+        return SIZE
+    if not vocabulary.dimension[name].mechanisms:
         return name
     value = after.get(name, "") or before.get(name, "")
     return f"{name}={value}"

@@ -20,6 +20,8 @@ from rondo.confirm import COLD_RUNS, Cold, environment, versions
 from rondo.confirm import cold as run_cold
 from rondo.findings import ArmRecord, Finding, Store, as_record, from_record
 from rondo.identity import (
+    SIZE,
+    SIZES,
     Identity,
     changes_of,
     death_stack,
@@ -257,10 +259,11 @@ def subtract(case: TestCase, identity: Identity, vocabulary: Vocabulary) -> Test
 
 
 def _held(step: Call, first: Call, changes: tuple[str, ...]) -> Call:
-    batch = first.batch if "batch" in {plain_name(change) for change in changes} else step.batch
+    sizes = SIZES if SIZE in {plain_name(change) for change in changes} else frozenset()
+    batch = first.batch if sizes else step.batch
     kept = {d.dimension: d for d in step.deviations}
     start = {d.dimension: d for d in first.deviations}
-    for change in changes:
+    for change in (*changes, *sizes):
         name, value = plain_name(change), change.partition("=")[2]
         own = kept.get(name)
         if value and own is not None and own.value != value:

@@ -25,7 +25,16 @@ def identity(given: TestCase, reaction: str = "reused", detail: str = "1 instead
 def test_sizes_operators_and_values_do_not_matter_where_a_guard_is_missing() -> None:
     small = identity(case("branch_batch", call(2), call(3)))
     assert small == identity(case("size_arithmetic tanh", call(3), call(17)))
-    assert small.changes == ("batch",) and small.families == ()
+    assert small.changes == ("size",) and small.families == ()
+
+
+def test_sizes_of_all_axes_are_one_change() -> None:
+    batch = case("branch_batch", call(2), call(3), architecture="lstm")
+    length = case("branch_batch", call(), call(length="5"), architecture="lstm")
+    both = case("branch_batch", call(2), call(3, length="5"), architecture="lstm")
+    assert identity(batch) == identity(length) == identity(both)
+    left = subtract(through_bytes(both, VOCABULARY), identity(batch), VOCABULARY)
+    assert changes_of(left, VOCABULARY) == ()
 
 
 def test_families_tell_causes_apart_when_the_compiler_did_react() -> None:
