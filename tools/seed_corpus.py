@@ -1,6 +1,6 @@
 """Write the seed corpus: `python tools/seed_corpus.py corpus/`.
 
-Generic patterns, not bugs: each architecture, at two sizes and edited; each operator; each way in
+Generic patterns, not bugs: each architecture; each kind of edit; each operator; each way in
 which a call can deviate and each kind of event, before a model's only call; an event done and
 undone between two calls; a call between two others (A B A); a walk along sizes; one call more than
 a usual limit. What a model carries never differs between two of its calls, so no seed is a
@@ -10,7 +10,7 @@ ready-made trigger of a bug in that: the search has to join model and pattern.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -36,6 +36,8 @@ PLAIN = Call()
 STATELESS = Model(operators=(Operator("linear"), Operator("tanh")))
 LIMIT = 9
 """One more than the entries that compilers keep for one function."""
+TOGETHER = 5
+"""Operators in one seed."""
 UNDONE = {
     "set_default_dtype": ("float64", "float32"),
     "set_matmul_precision": ("medium", "highest"),
@@ -46,17 +48,32 @@ UNDONE = {
 def _models() -> dict[str, TestCase]:
     """Each architecture, and one of each family of operators, called once."""
     found = {f"architecture-{name}": Model(name) for name in ARCHITECTURES}
-    found |= {f"larger-{name}": Model(name, 1, 1) for name in ARCHITECTURES if name != "nothing"}
-    for number, edit in enumerate(EDITS):
-        for name in list(ARCHITECTURES)[1 + number :: len(EDITS)]:
-            found[f"{edit}-{name}"] = Model(name, operators=(Operator(edit, 3, 7),))
-    ordinary = tuple(name for name in OPERATORS if name not in FAMILY)
-    found |= {f"operator-{name}": Model(operators=(Operator(name, 1),)) for name in ordinary}
+    for edit, name in zip(EDITS, ("mlp", "lenet", "transformer", "lstm"), strict=True):
+        found[f"{edit}-{name}"] = Model(name, operators=(Operator(edit, 3, 7),))
+    ordinary = [name for name in OPERATORS if name not in FAMILY]
+    found |= {f"operators-{grown[0]}": _grown(grown) for grown in _groups(ordinary)}
     for family, operators in FAMILIES.items():
         for start in range(0, len(operators), 3):
             grown = tuple(Operator(name, 1) for name in operators[start : start + 3])
             found[f"family-{family.replace(' ', '-')}-{start:02}"] = Model(operators=grown)
     return {name: TestCase(model, (), (PLAIN,)) for name, model in found.items()}
+
+
+def _grown(names: Sequence[str]) -> Model:
+    return Model(operators=tuple(Operator(name, 1) for name in names))
+
+
+def _groups(names: list[str]) -> Iterable[list[str]]:
+    """Operators a few at a time, as many as fit one after the other: a seed costs a compile."""
+    group: list[str] = []
+    for name in names:
+        wanted = [*group, name]
+        there = {node.op for node in grow(_grown(wanted)).nodes}
+        if group and (len(wanted) > TOGETHER or not set(wanted) <= there):
+            yield group
+            wanted = [name]
+        group = wanted
+    yield group
 
 
 def _carrier(needs: str) -> Model | None:
