@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import runpy
+import sys
 
 from harnesses import base
 from rondo.executor.processes import die_with_parent
@@ -21,6 +22,7 @@ def main() -> None:
     parser.add_argument("repro")
     parser.add_argument("--fault", action="append", default=[])
     options = parser.parse_args()
+    sys.argv = [options.repro]  # its own arguments, of which it has none
     die_with_parent()
     os.register_at_fork(after_in_child=die_with_parent)
     if not options.fault:

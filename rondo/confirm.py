@@ -18,6 +18,8 @@ from pathlib import Path
 from harnesses.base import Harness
 from rondo.findings import write_atomically
 
+THERE = "the bug is there"
+"""What a repro says last where it exits with 1."""
 COLD_RUNS = 3
 COLD_SECONDS = 600
 ENVIRONMENT_SECONDS = 120
@@ -41,7 +43,7 @@ def cold(target: str, faults: tuple[str, ...], text: str, folder: Path) -> Cold:
     command += [part for fault in faults for part in ("--fault", fault)]
     try:
         with ThreadPoolExecutor(COLD_RUNS) as pool:
-            runs = list(pool.map(_run, [command] * COLD_RUNS))
+            runs = list(pool.map(_judged, [command] * COLD_RUNS))
     finally:
         path.unlink()
     showing = [output for code, output in runs if code == 1]
@@ -51,7 +53,14 @@ def cold(target: str, faults: tuple[str, ...], text: str, folder: Path) -> Cold:
 
 def run_repro(path: Path) -> int:
     """The exit code of a repro in a cold interpreter; 2 (cannot tell) when it does not end."""
-    return _run([sys.executable, str(path)])[0]
+    return _judged([sys.executable, str(path)])[0]
+
+
+def _judged(command: list[str]) -> tuple[int, str]:
+    """A repro's exit code and output; 2 where the code says that the bug is there and the repro
+    does not: that is how Python ends on any error of the repro's own."""
+    code, said = _run(command)
+    return (code if code != 1 or THERE in said.splitlines() else 2), said
 
 
 def _run(command: list[str], seconds: float = COLD_SECONDS) -> tuple[int, str]:
