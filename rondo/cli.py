@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from rondo.cli_check import CHECK_CODES, check
 from rondo.cli_findings import COMMANDS
 from rondo.cli_shared import (
     DEFAULT_TARGET,
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 
 RUN_CODES = f"""Exit codes: 0 the case passes; 1 it fails; {FAILED} it could not be judged: the
 message says what to do."""
-CHECK_CODES = f"""Exit codes: 0 no stateful difference; 1 findings; {FAILED} the model could not be
-checked: the message says why."""
 
 app = typer.Typer(
     help="A coverage-guided, stateful fuzzer for deep-learning compilers.",
@@ -203,73 +202,7 @@ def run(
     raise typer.Exit(1 if verdict.kind in FAILING else 0)
 
 
-@app.command(epilog=CHECK_CODES)
-def check(
-    factory: Annotated[
-        str, typer.Argument(help="module:factory or path/to/file.py:factory, without arguments.")
-    ],
-    seconds: Annotated[float, typer.Option("--time", min=1, help="Seconds to spend.")] = 120,
-    inputs: Annotated[
-        list[str] | None,
-        typer.Option("--input", help="name:shape:dtype, where the factory gives the model alone."),
-    ] = None,
-    layers: Annotated[
-        list[str] | None,
-        typer.Option("--backend", "--layer", help="Only this backend; may be given again."),
-    ] = None,
-    dynamic: Annotated[
-        bool | None, typer.Option("--dynamic/--no-dynamic", help="As in torch.compile.")
-    ] = None,
-    fullgraph: Annotated[bool, typer.Option("--fullgraph", help="As in torch.compile.")] = False,
-    seed: Annotated[int, typer.Option(help="Of the random sequences.")] = 0,
-    folder: Annotated[Path, typer.Option("--findings", help="Where findings go.")] = Path(
-        "findings"
-    ),
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds for one child process.")] = 60,
-    memory: Annotated[int, typer.Option(min=1, help="Megabytes for one child process.")] = 4096,
-    fault: Annotated[
-        list[str] | None, typer.Option(help="Plant a fault: NAME or path.py:NAME.")
-    ] = None,
-    target: Annotated[str, typer.Option("--target", metavar="NAME")] = DEFAULT_TARGET,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Check a model of your own: does a compiled call depend on the calls before it?
-
-    The factory returns a module or function and its example inputs, `(model, inputs)`: a tuple for
-    positional arguments, a dict for keyword arguments. Ctrl-C ends the check with what it has.
-    """
-    from rondo.check import show
-    from rondo.check.run import Wishes
-    from rondo.check.run import check as run_check
-    from rondo.check.source import parse_input, parse_source
-
-    source = parse_source(factory, Path.cwd()).with_inputs(tuple(map(parse_input, inputs or ())))
-    wishes = Wishes(
-        target=target,
-        layers=tuple(layers or ()),
-        dynamic="" if dynamic is None else str(dynamic),
-        fullgraph=fullgraph,
-        seed=seed,
-        seconds=seconds,
-        child_seconds=timeout,
-        megabytes=memory,
-        findings=folder,
-        faults=tuple(fault or ()),
-    )
-    live = show.Live()
-    try:
-        result = run_check(source, wishes, live.say, live.show)
-    except KeyboardInterrupt:
-        raise RondoError("interrupted before anything was checked") from None
-    finally:
-        live.close()
-    if as_json:
-        typer.echo(msgspec.json.encode(show.as_record(result, folder)))
-    else:
-        show.show(result, folder, Console())
-    raise typer.Exit(1 if result.findings else 0 if result.judged else FAILED)
-
-
+app.command(epilog=CHECK_CODES)(check)
 for command in COMMANDS:
     app.command(epilog=EXIT_CODES)(command)
 
