@@ -32,7 +32,7 @@ _EXPRESSIONS = {
     "branch_grad": "{h} * 2 if jax.config.jax_enable_x64 else {h} + 1",
     "branch_contiguous": "jax.lax.scan(lambda c, row: (c + 1, row * c), 1, {h})[1]",
     "branch_requires_grad": "jax.checkpoint(lambda h: jnp.sin(h) * 2)({h})",
-    "branch_value": ("jax.lax.cond({h}.sum() > 0, lambda h: h * 2, lambda h: h - 1, {h})"),
+    "branch_value": ("jax.lax.cond({h}.sum() > 0.3, lambda h: h * 2, lambda h: h - 1, {h})"),
     "branch_scalar": "{h} * 2 if k > 2 else {h} - 1",
     "add_tensor": "{h} + {other}",
     "graph_break": "jax.jit(lambda h: h + 1)({h})",

@@ -30,7 +30,7 @@ _EXPRESSIONS = {
     "branch_grad": "{h} * 2 if torch.is_grad_enabled() else {h} + 1",
     "branch_contiguous": "{h} * 2 if x.is_contiguous() else {h} + 1",
     "branch_requires_grad": "{h} * 2 if x.requires_grad else {h} + 1",
-    "branch_value": "{h} * 2 if {h}.sum() > 0 else {h} - 1",
+    "branch_value": "{h} * 2 if {h}.sum() > 0.3 else {h} - 1",
     "branch_scalar": "{h} * 2 if k > 2 else {h} - 1",
     "add_tensor": "{h} + {other}",
     "literal_tensor": "{h} + torch.tensor([self.{n}, 1.0]).sum()",
