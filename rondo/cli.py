@@ -22,10 +22,12 @@ from rondo.cli_shared import (
     DEFAULT_TARGET,
     EXIT_CODES,
     FAILED,
+    CaseTargetOption,
     FaultOption,
     JsonOption,
     TargetOption,
     UndocumentedOption,
+    belonging,
     load_harness,
     read_case,
 )
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 
 RUN_CODES = f"""Exit codes: 0 the case passes; 1 it fails; {FAILED} it could not be judged: the
 message says what to do."""
+
+INTERRUPTED = 130
 
 app = typer.Typer(
     help="A coverage-guided, stateful fuzzer for deep-learning compilers.",
@@ -57,6 +61,9 @@ def main() -> None:
         console = Console(stderr=True, highlight=False, soft_wrap=True)
         console.print(f"[bold red]rondo:[/] {escape(str(error))}")
         raise SystemExit(FAILED) from None
+    except KeyboardInterrupt:
+        Console(stderr=True).print("interrupted")
+        raise SystemExit(INTERRUPTED) from None
 
 
 @app.command(epilog=EXIT_CODES)
@@ -79,7 +86,7 @@ def doctor(as_json: JsonOption = False) -> None:
 @app.command(epilog=EXIT_CODES)
 def show(
     file: Annotated[Path, typer.Argument(help="A test case: bytes, or JSON named *.json.")],
-    target: TargetOption = DEFAULT_TARGET,
+    target: CaseTargetOption = "",
     undocumented: UndocumentedOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the case as JSON.")] = False,
     program: Annotated[
@@ -92,6 +99,7 @@ def show(
 
     if as_json and program:
         raise SetupError("--json and --program exclude each other", "give one of them")
+    target, _ = belonging(file, target, None)
     harness = load_harness(target, undocumented)
     case = read_case(file, Codec(harness.vocabulary))
     if as_json:
@@ -175,7 +183,7 @@ def _adopt(data: bytes, codec: Codec, destination: Path) -> bool:
 @app.command(epilog=RUN_CODES)
 def run(
     file: Annotated[Path, typer.Argument(help="A test case: .bin or .json.")],
-    target: TargetOption = DEFAULT_TARGET,
+    target: CaseTargetOption = "",
     undocumented: UndocumentedOption = False,
     fault: FaultOption = None,
     as_json: JsonOption = False,
@@ -187,10 +195,11 @@ def run(
     from rondo.oracle import FAILING, Oracle
     from rondo.tell import told
 
+    target, faults = belonging(file, target, fault)
     harness = load_harness(target, undocumented)
     case = read_case(file, Codec(harness.vocabulary))
     base.require(harness)
-    server = ForkServer(harness.name, tuple(fault or ()))
+    server = ForkServer(harness.name, faults)
     try:
         verdict = Oracle(harness, server).judge(case)
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -89,6 +90,7 @@ def _checked(source: Source, wishes: Wishes) -> Checked:
     from rondo.check.run import check as run_check
 
     live = show.Live()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return run_check(source, wishes, live.say, live.show)
     except KeyboardInterrupt:

@@ -13,11 +13,13 @@ from rich.markup import escape
 
 from rondo.cli_shared import (
     DEFAULT_TARGET,
+    CaseTargetOption,
     FaultOption,
     FolderArgument,
     JsonOption,
     TargetOption,
     UndocumentedOption,
+    belonging,
     load_harness,
     open_store,
     read_case,
@@ -33,7 +35,7 @@ def shrink(
     output: Annotated[
         Path | None, typer.Option(help="Where the small case goes (default FILE.small.bin).")
     ] = None,
-    target: TargetOption = DEFAULT_TARGET,
+    target: CaseTargetOption = "",
     undocumented: UndocumentedOption = False,
     fault: FaultOption = None,
     seconds: Annotated[float, typer.Option(help="Time to search.")] = 300.0,
@@ -50,11 +52,12 @@ def shrink(
     from rondo.codec import Codec
     from rondo.resume import run_shrink
 
+    target, faults = belonging(file, target, fault)
     harness = load_harness(target, undocumented)
     case = read_case(file, Codec(harness.vocabulary))
     base.require(harness)
     place = output or file.with_suffix(".small.bin")
-    done = run_shrink(harness, case, place, tuple(fault or ()), seconds, findings)
+    done = run_shrink(harness, case, place, faults, seconds, findings)
     if as_json:
         typer.echo(msgspec.json.encode(done))
         return
@@ -89,7 +92,8 @@ def findings(folder: FolderArgument = Path("findings"), as_json: JsonOption = Fa
     for one in found:
         steps = f"{one.steps[0]} > {one.steps[1]}"
         story = "; ".join(one.sentences[: one.exposing + 1])
-        row = (one.name, steps, str(one.seen), story, one.detail, one.known)
+        known = "; ".join([*(f"planted: {fault}" for fault in one.faults), one.known])
+        row = (one.name, steps, str(one.seen), story, one.detail, known.removesuffix("; "))
         table.add_row(*map(escape, row))
     Console().print(table)
 

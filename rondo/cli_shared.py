@@ -20,6 +20,14 @@ FAILED = 2
 EXIT_CODES = f"""Exit codes: 0 done; {FAILED} it could not be done (a bad option, a file that is not
 a test case, an unknown target, something not installed): the message says what to do."""
 
+CaseTargetOption = Annotated[
+    str,
+    typer.Option(
+        "--target",
+        metavar="NAME",
+        help=f"Whose case it is (default: its finding's if it lies in one, or {DEFAULT_TARGET}).",
+    ),
+]
 TargetOption = Annotated[
     str, typer.Option("--target", metavar="NAME", help="Whose vocabulary and emission to use.")
 ]
@@ -46,6 +54,17 @@ def load_harness(target: str, undocumented: bool = False) -> Harness:
         raise SetupError(
             f"target {target} cannot be loaded: {error}", "`rondo doctor` says what is missing"
         ) from error
+
+
+def belonging(file: Path, target: str, faults: list[str] | None) -> tuple[str, tuple[str, ...]]:
+    """The target and the planted faults of a case: what was asked for, else what the finding says
+    in whose folder the file lies, else the default target."""
+    store = open_store(file.parent.parent) if (file.parent / "verdict.json").exists() else None
+    finding = store.known(file.parent.name) if store else None
+    if finding is None:
+        return target or DEFAULT_TARGET, tuple(faults or ())
+    ours = target in ("", finding.target)
+    return target or finding.target, tuple(faults or (finding.faults if ours else ()))
 
 
 def read_case(path: Path, codec: Codec) -> TestCase:

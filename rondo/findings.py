@@ -45,7 +45,7 @@ class Finding(msgspec.Struct, frozen=True):
     showed it out of those tried, `seen` how many cases hit it; `note` holds what the oracle has to
     add. `blame` tries the case without one step or deviation, `ablation` in other configurations;
     `reference` is the float64 reference's value where the difference is, `output` what the repro
-    printed, `environment` what the framework's own collector said.
+    printed, `environment` what the framework's own collector said. `faults` were planted in the compiler.
     """
 
     name: str
@@ -72,6 +72,7 @@ class Finding(msgspec.Struct, frozen=True):
     reference: str = ""
     output: str = ""
     environment: str = ""
+    faults: tuple[str, ...] = ()
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -261,9 +261,16 @@ def run(target: str) -> None:
         options.findings.mkdir(parents=True, exist_ok=True)
         fuzzer = Fuzzer(harness, options)
     except (RondoError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {_told(error)}", file=sys.stderr)
         sys.exit(2)
     _fuzz(fuzzer, handed_on(script, options))
+
+
+def _told(error: RondoError | OSError) -> str:
+    """An error as a user reads it, with what to do."""
+    if isinstance(error, RondoError):
+        return str(error)
+    return f"{error.filename or error}: {error.strerror}; give a path that can be written to"
 
 
 def _fuzz(fuzzer: Fuzzer, arguments: list[str]) -> None:
@@ -275,7 +282,7 @@ def _fuzz(fuzzer: Fuzzer, arguments: list[str]) -> None:
         try:
             fuzzer.one(data)
         except (RondoError, OSError) as error:
-            print(f"error: {error}", file=sys.stderr)
+            print(f"error: {_told(error)}", file=sys.stderr)
             fuzzer.finish(2)
 
     defaults = {

@@ -38,6 +38,9 @@ With `{{ compiler }}`, step {{ finding.exposing + 1 }} below does not do what ea
 - What happened: at `{{ finding.where }}`, {{ finding.detail }}.
 {% if finding.reference %}- A float64 reference of the step gives {{ finding.reference }} there.
 {% endif -%}
+{% if finding.faults %}- **Planted on purpose**: {{ finding.faults | join(", ") }}. Without it \
+the framework does nothing wrong here; `rondo run case.bin` plants it again.
+{% endif -%}
 {% if finding.note %}- {{ finding.note }}.
 {% endif -%}
 {% if finding.known %}- Known: {{ finding.known }}.

@@ -171,4 +171,9 @@ def read(folder: Path) -> dict[str, list[Snapshot]]:
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
         runs.setdefault(snapshot.run, []).append(snapshot)
+    if not runs:
+        raise FormatError(
+            f"{path} holds no whole line of statistics",
+            "move the file away if it is damaged; a campaign writes a line a minute and at its end",
+        )
     return runs

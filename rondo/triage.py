@@ -160,6 +160,8 @@ class Triage:
         assert found is not None
         sentences = self._harness.emit(shrunk.case).sentences
         says = title(found.symptom, sentences, found.step)
+        if self._faults:
+            says += f"\nNot a bug of the framework's own: planted by {', '.join(self._faults)}."
         running = self._store.folder / "running"
         text, cold = "", Cold(0, "")
         for shown in (found.shown, None):
@@ -207,6 +209,7 @@ class Triage:
             reference=difference.reference,
             output=output,
             environment=self._environment,
+            faults=self._faults,
         )
 
     @cached_property

@@ -88,6 +88,16 @@ def test_the_finding_says_what_was_measured(found: Path) -> None:
     assert len(lines) < 60
 
 
+def test_a_case_belongs_to_the_finding_in_whose_folder_it_lies(found: Path) -> None:
+    finding = next(iter(Store(found).findings()))
+    case = found / finding.name / "case.bin"
+    assert "verdict: stateful" in rondo("run", case, code=1).stdout
+    assert "toy" in rondo("show", case, "--program").stdout
+    other = found.parent / "case.bin"
+    other.write_bytes(case.read_bytes())
+    assert "verdict: pass" in rondo("run", other, "--target", "toy").stdout
+
+
 def test_findings_are_listed_by_symptom(found: Path) -> None:
     assert "wrong_result" in rondo("findings", found).stdout
     listed = json.loads(rondo("findings", found, "--json").stdout)

@@ -66,6 +66,8 @@ def test_a_planted_fault_becomes_one_confirmed_shrunk_finding(campaign: Path) ->
     assert names >= {"case.bin", "case.json", "original.bin", "repro.py", "report.md"}
     report = (folder / "report.md").read_text()
     assert finding.detail in report and "**this step is wrong**" in report
+    assert finding.faults == ("size_guard",) and "**Planted on purpose**: size_guard" in report
+    assert "planted by size_guard" in (folder / "repro.py").read_text()
 
 
 def test_the_repro_tells_whether_the_fault_is_there(campaign: Path) -> None:
