@@ -65,7 +65,8 @@ def _judged(command: list[str]) -> tuple[int, str]:
 
 def _run(command: list[str], seconds: float = COLD_SECONDS) -> tuple[int, str]:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TORCHINDUCTOR")}
-    environment["PYTHONPATH"] = str(_ROOT)
+    paths = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment["PYTHONPATH"] = os.pathsep.join(paths)
     try:
         done = subprocess.run(
             command,
