@@ -291,6 +291,8 @@ def _fuzz(fuzzer: Fuzzer, arguments: list[str]) -> None:
         "report_slow_units": str(_SLOW_SECONDS),
         "handle_int": "0",
         "handle_term": "0",
+        # Without other drivers there is nothing to reload; what shows nothing new would run twice.
+        "reload": "1" if fuzzer.options.flag("jobs") or fuzzer.options.flag("workers") else "0",
         "artifact_prefix": f"{fuzzer.options.findings}/libfuzzer-",
     }
     for flag, value in defaults.items():

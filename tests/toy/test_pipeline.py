@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -97,6 +98,17 @@ def test_the_log_counts_every_case_and_little_time_is_rondos_own(campaign: Path)
     assert set(chain.from_iterable(r["mutators"] for r in made)) <= {*MUTATORS, CHAIN, CROSS}
     own = sum(r["seconds"] - r["child_seconds"] for r in records)
     assert own / sum(r["seconds"] for r in records) < 0.35
+
+
+def test_a_seed_runs_once(tmp_path: Path) -> None:
+    seeds = tmp_path / "seeds"
+    shutil.copytree(ROOT / "corpus", seeds)
+    count = len(list(seeds.iterdir()))
+    done = fuzz(tmp_path, seeds, f"-runs={count + 40}", "-seed=1", "--log=log.jsonl")
+    assert done.returncode == 0, done.stderr
+    records = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert count - 3 <= sum(not record["mutators"] for record in records) <= count + 3
+    assert any(record["mutators"] for record in records)
 
 
 def test_statistics_agree_with_the_log(campaign: Path) -> None:
