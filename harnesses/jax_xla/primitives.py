@@ -23,8 +23,7 @@ import numpy as np
 from jax._src import array, compiler, core, dispatch
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
-from harnesses.jax_xla.speed import Compile, put
-from rondo.errors import SetupError
+from harnesses.jax_xla.speed import Compile, put, require_names
 
 _UNNAMED = (" at 0x", "...", "<function", "lambda", "jaxpr")
 """What the text of the parameters must not hold, for it would not tell two of them apart."""
@@ -38,15 +37,7 @@ class PrimitiveStore:
 
     def __init__(self, folder: Path, compile_anew: Compile) -> None:
         """Raises SetupError when this JAX runs primitives through other names."""
-        for module, name in (
-            (dispatch, "xla_primitive_callable"),
-            (compiler, "compile_or_get_cached"),
-        ):
-            if not hasattr(module, name):
-                raise SetupError(
-                    f"this JAX has no {module.__name__}.{name}",
-                    "install the version in constraints.txt",
-                )
+        require_names((dispatch, "xla_primitive_callable"), (compiler, "compile_or_get_cached"))
         self._folder = folder
         self._compile_anew = compile_anew
         self._sound = dispatch.xla_primitive_callable

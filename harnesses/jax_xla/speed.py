@@ -15,6 +15,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import jaxlib
@@ -51,6 +52,16 @@ def keep_context() -> None:
     mlir.make_ir_context = context
 
 
+def require_names(*names: tuple[ModuleType, str]) -> None:
+    """Raises SetupError when one of these modules of JAX's own has no such name."""
+    for module, name in names:
+        if not hasattr(module, name):
+            raise SetupError(
+                f"this JAX has no {module.__name__}.{name}",
+                "install the version in constraints.txt",
+            )
+
+
 Compile = Callable[[Any, Any, Any, Any, Any], Any]
 """From a client, a module, devices, options and callbacks to a loaded executable."""
 
@@ -63,12 +74,7 @@ def keep_executables(folder: Path) -> Compile:
     looked up while JAX may write what it gets to its own persistent cache.
     Raises SetupError when this JAX compiles through other names.
     """
-    for module, name in ((compiler, "backend_compile_and_load"), (cache_key, "_canonicalize_ir")):
-        if not hasattr(module, name):
-            raise SetupError(
-                f"this JAX has no {module.__name__}.{name}",
-                "install the version in constraints.txt",
-            )
+    require_names((compiler, "backend_compile_and_load"), (cache_key, "_canonicalize_ir"))
     sound = compiler.backend_compile_and_load
     canonical = cache_key._canonicalize_ir
 
