@@ -80,6 +80,18 @@ ADDED = "not there in eager execution"
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a repro is to show: the step with the bug (0-based), the title, the seconds that an arm
+    may take, and where the difference was seen. A repro that looks there alone can be shorter;
+    without it everything is looked at."""
+
+    exposing: int
+    title: str
+    seconds: int = 300
+    shown: Shown | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Issue:
     """The form in which the framework's tracker wants a bug: `fields` are headings, each with the
     parts of `rondo.report` that stand below it; `collector` are the arguments of an interpreter
@@ -141,20 +153,9 @@ class Harness(ABC):
         """The program of a test case; deterministic."""
 
     @abstractmethod
-    def repro(
-        self,
-        case: TestCase,
-        exposing: int,
-        title: str,
-        seconds: int = 300,
-        shown: Shown | None = None,
-    ) -> str:
-        """A standalone program of the framework and NumPy that shows the bug at step `exposing`
-        (0-based): exit 1 while it is there, 0 when it is gone, 2 when it cannot tell.
-
-        An arm may take `seconds`. A program that looks at the place `shown` alone can be shorter;
-        without it everything is looked at.
-        """
+    def repro(self, case: TestCase, wanted: Wanted) -> str:
+        """A standalone program of the framework and NumPy that shows the bug: exit 1 while it is
+        there, 0 when it is gone, 2 when it cannot tell."""
 
     @abstractmethod
     def runtime(self) -> Runtime:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from harnesses.base import Program, Shown
+from harnesses.base import Program, Shown, Wanted
 from harnesses.emission import indent
 from harnesses.flat import Flat, Flattened, blocks, flattened, folded, function, joined
 
@@ -118,17 +118,6 @@ class Parts:
     note: str = ""
     options: tuple[str, ...] = ()
     """Further parameters of `run`, with their defaults."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """The step that shows the bug (0-based), the title, the seconds an arm may take, and where the
-    difference was seen: None asks for the whole form."""
-
-    exposing: int
-    title: str
-    seconds: int = 300
-    shown: Shown | None = None
 
 
 def standalone(program: Program, parts: Parts, wanted: Wanted) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from harnesses.base import Harness
+from harnesses.base import Harness, Wanted
 from rondo import known
 from rondo.blame import Blame
 from rondo.codec import Codec
@@ -166,7 +166,8 @@ class Triage:
         text, cold = "", Cold(0, "")
         for shown in (found.shown, None):
             tried = text
-            text = self._harness.repro(shrunk.case, found.step, says, self._arm_seconds, shown)
+            wanted = Wanted(found.step, says, self._arm_seconds, shown)
+            text = self._harness.repro(shrunk.case, wanted)
             if text != tried:
                 cold = run_cold(self._harness.server, self._faults, text, running)
             if cold.confirmed == COLD_RUNS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from harnesses.base import Harness, Program, Runtime
+from harnesses.base import Harness, Program, Runtime, Wanted
 from rondo.codec import Codec
 from rondo.testcase import Call, TestCase
 from rondo.vocabulary import Dimension, EventKind, Setting, Vocabulary, values
@@ -37,7 +37,7 @@ class StubHarness(Harness):
         calls = tuple(i for i, step in enumerate(case.steps) if isinstance(step, Call))
         return Program("STEPS = []\n", sentences, calls, frozenset())
 
-    def repro(self, case: TestCase, exposing: int, title: str) -> str:
+    def repro(self, case: TestCase, wanted: Wanted) -> str:
         raise NotImplementedError
 
     def runtime(self) -> Runtime:

@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from harnesses.base import Harness, Issue, Program, Runtime, Shown
+from harnesses.base import Harness, Issue, Program, Runtime, Wanted
 from harnesses.jax_xla.emit import emit
 from harnesses.jax_xla.vocabulary import LAYERS, VOCABULARY
-from harnesses.standalone import Wanted
 from rondo.testcase import TestCase
 
 _ISSUE = Issue(
@@ -38,17 +37,10 @@ class JaxXla(Harness):
     def emit(self, case: TestCase) -> Program:
         return emit(case)
 
-    def repro(
-        self,
-        case: TestCase,
-        exposing: int,
-        title: str,
-        seconds: int = 300,
-        shown: Shown | None = None,
-    ) -> str:
+    def repro(self, case: TestCase, wanted: Wanted) -> str:
         from harnesses.jax_xla.repro import repro
 
-        return repro(emit(case), Wanted(exposing, title, seconds, shown))
+        return repro(emit(case), wanted)
 
     def runtime(self) -> Runtime:
         from harnesses.jax_xla.runtime import JaxRuntime

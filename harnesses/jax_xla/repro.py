@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from harnesses.base import Program, Shown
+from harnesses.base import Program, Shown, Wanted
 from harnesses.flat import Flat, without
-from harnesses.standalone import Look, Parts, Wanted, standalone
+from harnesses.standalone import Look, Parts, standalone
 
 _LOOK_ALL = '''
 def seen(s, result):
@@ -85,7 +86,7 @@ def _flat(program: Program) -> Flat:
 def repro(program: Program, wanted: Wanted) -> str:
     """The standalone text of a program that shows a bug."""
     plain = 'options["' not in program.text  # what `State.jit` adds to every compiled function
-    wanted = wanted if plain else Wanted(wanted.exposing, wanted.title, wanted.seconds)
+    wanted = wanted if plain else replace(wanted, shown=None)
     parts = Parts(
         look=look,
         look_all=_LOOK_ALL,

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from harnesses.base import Harness, Issue, OwnModel, Program, Runtime, Shown
-from harnesses.standalone import Wanted
+from harnesses.base import Harness, Issue, OwnModel, Program, Runtime, Wanted
 from harnesses.torch_inductor.emit import emit
 from harnesses.torch_inductor.vocabulary import BACKENDS, VOCABULARY
 from rondo.check.facts import Facts
@@ -41,17 +40,10 @@ class TorchInductor(Harness):
     def emit(self, case: TestCase) -> Program:
         return emit(case)
 
-    def repro(
-        self,
-        case: TestCase,
-        exposing: int,
-        title: str,
-        seconds: int = 300,
-        shown: Shown | None = None,
-    ) -> str:
+    def repro(self, case: TestCase, wanted: Wanted) -> str:
         from harnesses.torch_inductor.repro import repro
 
-        return repro(emit(case), Wanted(exposing, title, seconds, shown))
+        return repro(emit(case), wanted)
 
     def probe(self, source: Source) -> Program:
         from harnesses.torch_inductor.own_model import probe_program

@@ -9,7 +9,7 @@ import copy
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from harnesses.base import OwnModel, Program, Shown
+from harnesses.base import OwnModel, Program, Wanted
 from harnesses.emission import (
     KEPT,
     CallPlan,
@@ -21,7 +21,6 @@ from harnesses.emission import (
     needed_imports,
     steps_line,
 )
-from harnesses.standalone import Wanted
 from harnesses.torch_inductor import TorchInductor
 from harnesses.torch_inductor.emit import COMPILED, IMPORTS, compile_line
 from harnesses.torch_inductor.helpers import HELPERS
@@ -117,18 +116,11 @@ class TorchModel(OwnModel, TorchInductor):
         other.vocabulary = replace(old, dimensions=kept, unsupported=old.unsupported | refused)
         return other
 
-    def repro(
-        self,
-        case: TestCase,
-        exposing: int,
-        title: str,
-        seconds: int = 300,
-        shown: Shown | None = None,
-    ) -> str:
+    def repro(self, case: TestCase, wanted: Wanted) -> str:
         """The whole form always: a user's model is seen through `State`, whatever it is."""
         from harnesses.torch_inductor.repro import repro
 
-        return repro(self.emit(case), Wanted(exposing, title, seconds))
+        return repro(self.emit(case), replace(wanted, shown=None))
 
     def emit(self, case: TestCase) -> Program:
         steps = list(self._steps(case))

@@ -8,9 +8,9 @@ from __future__ import annotations
 import ast
 import re
 
-from harnesses.base import Program, Shown
+from harnesses.base import Program, Shown, Wanted
 from harnesses.flat import Flat, without
-from harnesses.standalone import Look, Parts, Wanted, standalone
+from harnesses.standalone import Look, Parts, standalone
 
 _LOOK_ALL = '''
 def look(value):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from harnesses.base import Harness, Issue, Program, Runtime, Shown
-from harnesses.standalone import Wanted
+from harnesses.base import Harness, Issue, Program, Runtime, Wanted
 from harnesses.toy.dimensions import OWN_DIMENSIONS
 from harnesses.toy.program import emit
 from harnesses.toy.stand_ins import STAND_INS
@@ -50,18 +49,11 @@ class ToyHarness(Harness):
         """The program of a test case."""
         return emit(case, self.vocabulary)
 
-    def repro(
-        self,
-        case: TestCase,
-        exposing: int,
-        title: str,
-        seconds: int = 300,
-        shown: Shown | None = None,
-    ) -> str:
+    def repro(self, case: TestCase, wanted: Wanted) -> str:
         """A standalone program that shows the bug at step `exposing`."""
         from harnesses.toy.repro import repro
 
-        return repro(self.emit(case), Wanted(exposing, title, seconds, shown))
+        return repro(self.emit(case), wanted)
 
     def runtime(self) -> Runtime:
         """The executing side."""

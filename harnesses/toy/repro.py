@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from harnesses.base import Program, Shown
+from harnesses.base import Program, Shown, Wanted
 from harnesses.flat import Flat
-from harnesses.standalone import Look, Parts, Wanted, standalone
+from harnesses.standalone import Look, Parts, standalone
 
 _LOOK_ALL = '''
 def look(value):

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from harnesses import jax_xla, torch_inductor
-from harnesses.base import Harness, Shown
+from harnesses.base import Harness, Shown, Wanted
 from harnesses.emission import Effect, Template
 from harnesses.event_text import EventTable
 from rondo.codec import Codec
@@ -96,7 +96,7 @@ PLACES = {"hook_repro": Shown("output", "out", True, "1 instead of 2"), "hook_re
 @TARGETS
 def test_the_repro_is_stable_and_needs_the_framework_alone(target: Target, name: str) -> None:
     given = through_bytes(target.cases["hook"], target.vocabulary)
-    text = target.harness.repro(given, 2, "wrong_result: a change is not seen", shown=PLACES[name])
+    text = target.harness.repro(given, Wanted(2, "wrong_result: a change is not seen", shown=PLACES[name]))
     compared(target.folder / f"{name}.txt", text)
     imported = {
         name.name.partition(".")[0]
@@ -117,7 +117,7 @@ def test_random_programs_are_formatted_and_name_nothing_undefined(target: Target
         program = target.harness.emit(given)
         (tmp_path / f"program_{number}.py").write_text(program.text)
         for name, shown in PLACES.items() if program.calls else ():
-            repro = target.harness.repro(given, program.calls[-1], "any", shown=shown)
+            repro = target.harness.repro(given, Wanted(program.calls[-1], "any", shown=shown))
             (tmp_path / f"{name}_{number}.py").write_text(repro)
     check_with_ruff(tmp_path)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harnesses.base import Program, Shown
+from harnesses.base import Program, Shown, Wanted
 from harnesses.toy import HARNESS
 from harnesses.toy.dimensions import EFFECTS
 from harnesses.toy.events import HAPPENINGS
@@ -76,7 +76,7 @@ def test_emitted_programs_are_formatted(tmp_path: Path) -> None:
     texts = [HARNESS.emit(c).text for c in cases()[:120]]
     texts += [HARNESS.emit(case(name, call())).text for name in OPERATORS]
     texts += [HARNESS.emit(TestCase(c.model, c.settings, c.steps)).text for c in SHORTEST.values()]
-    texts += [HARNESS.repro(c, 0, "A title.") for c in cases()[:20]]
+    texts += [HARNESS.repro(c, Wanted(0, "A title.")) for c in cases()[:20]]
     for number, text in enumerate(texts):
         (tmp_path / f"case_{number}.py").write_text(text)
     command = [sys.executable, "-m", "ruff", "format", "--check", "--diff"]
@@ -119,7 +119,7 @@ def test_repro_tells_whether_the_bug_is_there(
 ) -> None:
     given = SHORTEST[fault or "third_float"]
     shown = Shown("output", "out", True, "1 instead of 2") if short else None
-    text = HARNESS.repro(given, len(given.steps) - 1, "A wrong result.", shown=shown)
+    text = HARNESS.repro(given, Wanted(len(given.steps) - 1, "A wrong result.", shown=shown))
     assert ("STEPS" in text) != short
     if fault:
         assert fault in FAULTS

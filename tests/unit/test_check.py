@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from harnesses.base import Wanted
 from harnesses.torch_inductor.own_model import TorchModel, probe_program
 from rondo import cli, testing
 from rondo.check.facts import Attribute, Axis, Facts, Leaf
@@ -181,7 +182,7 @@ def test_a_program_calls_the_factory_and_says_what_it_does() -> None:
 
 
 def test_the_repro_of_a_function_has_no_model_to_look_into() -> None:
-    text = FUNCTION.repro(TestCase(steps=(Call(), Call())), 1, "title")
+    text = FUNCTION.repro(TestCase(steps=(Call(), Call())), Wanted(1, "title"))
     compile(text, "repro", "exec")
     assert 's.compiled("model", s.function, **COMPILE)' in text
     assert "self.function, *self.inputs = factory()" in text

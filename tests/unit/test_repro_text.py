@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from harnesses import jax_xla, torch_inductor
-from harnesses.base import Shown
+from harnesses.base import Shown, Wanted
 from harnesses.flat import folded
 from rondo.testcase import Step
 from tests.cases import call, case, event, through_bytes
@@ -20,7 +20,7 @@ def short(operators: str, *steps: Step, shown: Shown = OUT, **settings: str) -> 
     """The repro of a torch case at its last step."""
     harness = torch_inductor.HARNESS
     given = through_bytes(case(operators, *steps, **settings), harness.vocabulary)
-    return harness.repro(given, len(given.steps) - 1, "wrong_result", 300, shown)
+    return harness.repro(given, Wanted(len(given.steps) - 1, "wrong_result", 300, shown))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_what_does_not_fit_into_one_function_is_played_step_by_step() -> None:
 def test_only_the_steps_up_to_the_exposing_one_are_told() -> None:
     harness = torch_inductor.HARNESS
     given = through_bytes(case("tanh", call(), call(3), call(5)), harness.vocabulary)
-    text = harness.repro(given, 1, "wrong_result", 300, OUT)
+    text = harness.repro(given, Wanted(1, "wrong_result", 300, OUT))
     assert "# 2. " in text and "# 3. " not in text
 
 
@@ -88,7 +88,7 @@ def test_bounds_follow_the_element_type() -> None:
 def test_jax_steps_ahead_of_the_reset_arm_are_not_compiled() -> None:
     harness = jax_xla.HARNESS
     given = through_bytes(case("tanh", call(), call(3)), harness.vocabulary)
-    text = harness.repro(given, 1, "wrong_result", 300, OUT)
+    text = harness.repro(given, Wanted(1, "wrong_result", 300, OUT))
     assert text.index('"jax_disable_jit", arm != "retained"') < text.index("# 1. ")
     assert text.index('"jax_disable_jit", arm == "eager"') < text.index("jax.clear_caches()")
     assert text.index("jax.clear_caches()") < text.index("# 2. ")
