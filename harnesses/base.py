@@ -14,6 +14,7 @@ import importlib.util
 import linecache
 import sys
 import time
+import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -260,7 +261,7 @@ class Runtime(ABC):
         try:
             install()
         except Exception as error:
-            raise SetupError(f"fault {spec} cannot be installed: {error}") from error
+            raise SetupError(f"fault {spec} cannot be installed: {_placed(error)}") from error
 
     def _own(self, name: str) -> Callable[[], None]:
         known = {fault.name: fault.install for fault in self.faults()}
@@ -312,7 +313,7 @@ def _from_file(spec: str) -> Callable[[], None]:
     try:
         found.loader.exec_module(module)
     except Exception as error:
-        raise SetupError(f"{path} cannot be imported: {error}") from error
+        raise SetupError(f"{path} cannot be imported: {_placed(error)}") from error
     install = getattr(module, name, None)
     if not callable(install):
         raise SetupError(
@@ -320,6 +321,15 @@ def _from_file(spec: str) -> Callable[[], None]:
             f"it has: {', '.join(getattr(module, 'FAULTS', ['none listed']))}",
         )
     return install  # type: ignore[no-any-return]
+
+
+def _placed(error: Exception) -> str:
+    """An exception with its type and the line that raised it."""
+    told = f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError):  # its message names the line already
+        return told
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{told} ({last.filename}, line {last.lineno})"
 
 
 def available() -> tuple[str, ...]:

@@ -252,6 +252,7 @@ def test_the_inprocess_executor_gives_the_same_verdict(tmp_path: Path) -> None:
         (["other.bin"], "not a test case of format"),
         (["good.bin", "--fault=no_such_fault"], "no fault"),
         (["good.bin", "--fault=nowhere.py:name"], "no file"),
+        (["good.bin", "--fault=planted.py:name"], "planted.py, line 2)"),
         (["-runs=many"], "not a whole number"),
         (["--timeout=0"], "above zero"),
         (["-jobs=2", "a folder"], "no file or folder"),
@@ -268,6 +269,7 @@ def test_bad_input_is_one_message_and_exit_code_2(
     (tmp_path / "torn.bin").write_bytes(data[:-3])
     (tmp_path / "short.bin").write_bytes(data[:5])
     (tmp_path / "other.bin").write_bytes(b"\x7f" + data[1:])
+    (tmp_path / "planted.py").write_text("def name():\n    {}['missing']\n")
     if "-jobs=2" in arguments:
         arguments = [*arguments, "--findings=a&b"]
     done = fuzz(tmp_path, *arguments)
