@@ -29,7 +29,7 @@ fuzz: fuzz/$(TARGET).py $(VENV)/$(NEEDS).stamp
 	$(BIN)/python $< corpus/ -max_total_time=$(TIME) --findings=findings $(ARGS)
 
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .

@@ -121,7 +121,8 @@ class Builder:
         alias = plan.fields.get("alias", "")
         seed = str(plan.step + 101)
         if alias == "overlapping" and not plan.fields.get("bad"):
-            pool = self.pool(plan, sizes(plan, plan.batch + 1), seed)
+            rows, *row = sizes(plan, plan.batch)
+            pool = self.pool(plan, [rows + 1, *row], seed)
             return [f"pool = {pool}", "x, y = pool[:-1], pool[1:]"]
         if alias and not plan.fields.get("bad"):
             return ["y = x" if alias == "same" else "y = x[:]"]

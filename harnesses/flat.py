@@ -40,6 +40,19 @@ class Flat:
     tidy: Tidy = lambda module, steps: (module, steps)
 
 
+def compiled_in(arm: str, compiled: str, otherwise: str) -> tuple[str, ...]:
+    """The lines that make `f` the compiled model in one arm, as formatters have them."""
+    parts = (compiled, f'if arm == "{arm}"', f"else {otherwise}")
+    line = f"f = {' '.join(parts)}"
+    if len(line) <= _LONGEST:
+        return (line,)
+    return ("f = (", *indent(list(parts), 1), ")")
+
+
+_LONGEST = 96
+"""Of a line of `run`, which is indented once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Flattened:
     """The module's lines without the frame, and the lines of `run`: those ahead of the exposing

@@ -247,8 +247,7 @@ def described(case: TestCase, program: Program) -> list[str]:
     operators = ", ".join(operator.kind for operator in model.operators) or "none"
     settings = ", ".join(f"{name} = {value}" for name, value in case.settings) or "plain"
     return [
-        f"model      {model.architecture}: width {model.width}, depth {model.depth}, "
-        f"seed {model.seed}",
+        f"model      {model.start}: width {model.width}, depth {model.depth}, seed {model.seed}",
         f"operators  {operators}",
         f"settings   {settings}",
         f"steps      {len(case.steps)}, of which {case.calls} call the model",

@@ -2,7 +2,9 @@
 
     [header 8 bytes][n_ops 1 byte][operator records, 4 bytes each][step records, 8 bytes each ...]
 
-Every byte string decodes (what is missing reads as zeros, values wrap around their tables), and
+The header is `[format][architecture][width and depth][seed]` and four settings; the last 16 values
+of the architecture's byte, with the knobs, number one of the framework's own tests instead. Every
+byte string decodes (what is missing reads as zeros, values wrap around their tables), and
 `decode(encode(case)) == case`. A record means the same wherever it stands, so libFuzzer's own
 mutators and crossover keep their meaning. A call is `[kind][batch]` and three `[dimension][value]`
 pairs; an event is `[kind][target][value]`.
@@ -31,7 +33,7 @@ _PLAIN_BELOW = 256 - DIMENSION_SLOTS
 _EVENT_FROM = 256 - EVENT_SLOTS
 _REPLAY_FROM = _EVENT_FROM - 16
 _ARCHITECTURES = tuple(ARCHITECTURES)
-_NOTHING_BELOW = 128
+_NOTHING_BELOW, _TEST_FROM = 128, 240
 _BATCH_WEIGHTS = (128, 24, 16, 16, 32, 6, 8, 8, 6, 6, 6)
 _BATCH_OF_BYTE = tuple(
     size for size, weight in zip(BATCHES, _BATCH_WEIGHTS, strict=True) for _ in range(weight)
@@ -51,13 +53,8 @@ class Codec:
         start = HEADER + 1
         stop = start + 4 * count
         records = data[start:stop].ljust(4 * count, b"\0")
-        model = Model(
-            _architecture(head[1]),
-            head[2] >> 4,
-            head[2] & 15,
-            head[3],
-            tuple(_operator(records[i : i + 4]) for i in range(0, 4 * count, 4)),
-        )
+        operators = tuple(_operator(records[i : i + 4]) for i in range(0, 4 * count, 4))
+        model = self._model(head, operators)
         return TestCase(model, self._settings(head[4:8]), self._steps(model, data[stop:]))
 
     def encode(self, case: TestCase) -> bytes:
@@ -118,6 +115,22 @@ class Codec:
     def _deviations(self, name: str, traits: frozenset[str]) -> tuple[str, ...]:
         dimension = self.vocabulary.dimension.get(name)
         return dimension.deviations(traits) if dimension else ()
+
+    def _model(self, head: bytes, operators: tuple[Operator, ...]) -> Model:
+        tests = self.vocabulary.tests
+        if head[1] >= _TEST_FROM and tests:
+            number = (head[1] - _TEST_FROM) << 8 | head[2]
+            return Model(seed=head[3], operators=operators, test=tests[number % len(tests)])
+        return Model(_architecture(head[1]), head[2] >> 4, head[2] & 15, head[3], operators)
+
+    def _start(self, model: Model) -> tuple[int, int]:
+        """The bytes of what a model starts from, and of its knobs."""
+        if model.test is None:
+            return _architecture_byte(model.architecture), (
+                model.width & 15
+            ) << 4 | model.depth & 15
+        number = self.vocabulary.tests.index(model.test)
+        return _TEST_FROM + (number >> 8), number & 255
 
     def _settings(self, head: bytes) -> tuple[tuple[str, str], ...]:
         table = self.vocabulary.settings
@@ -192,9 +205,7 @@ class Codec:
         if unknown := set(chosen) - names:
             raise KeyError(f"unknown setting {sorted(unknown)[0]!r}")
         settings = [s.byte(chosen.get(s.name, s.values[0])) for s in self.vocabulary.settings]
-        architecture = _architecture_byte(model.architecture)
-        knobs = (model.width & 15) << 4 | model.depth & 15
-        yield bytes([FORMAT, architecture, knobs, model.seed, *settings])
+        yield bytes([FORMAT, *self._start(model), model.seed, *settings])
         if len(model.operators) > MAX_OPERATORS or len(case.steps) > MAX_STEPS:
             raise ValueError(f"more than {MAX_OPERATORS} operators or {MAX_STEPS} steps")
         yield bytes([len(model.operators)])

@@ -15,7 +15,7 @@ from rondo.codec import Codec
 from rondo.models.architectures import ARCHITECTURES
 from rondo.models.grow import grow
 from rondo.models.operators import EDITS, FAMILY, OPERATORS, SENSES
-from rondo.testcase import Call, Deviation, Event, Model, Operator, Step, TestCase
+from rondo.testcase import Call, Deviation, Event, Model, Operator, SourceTest, Step, TestCase
 from rondo.vocabulary import BATCHES, EventKind
 
 _ARCHITECTURES = {
@@ -29,6 +29,8 @@ _ORDINARY_SHARE = 0.11
 a sequence nothing to change."""
 _EDITED_SHARE = 0.3
 """How many of the architectures drawn are changed inside."""
+_TEST_SHARE = 0.04
+"""How many of the models drawn are the framework's own tests: one operator has little state."""
 _OWN_TRAIT_WEIGHT = 8
 """How much more often a step touches what this very model carries than what every model has."""
 
@@ -43,11 +45,16 @@ def _record(rng: random.Random, kind: str) -> Operator:
     return Operator(kind, rng.randrange(256), rng.randrange(256), rng.randrange(256))
 
 
-def random_model(rng: random.Random) -> Model:
-    """A model: mostly one to six operators on the bare input, sometimes an architecture.
+def random_model(rng: random.Random, tests: tuple[SourceTest, ...] = ()) -> Model:
+    """A model: mostly one to six operators on the bare input, sometimes an architecture or one of
+    the framework's own `tests`.
 
     Several operators in one small graph cost little more than one and carry more state to change.
     """
+    if tests and rng.random() < _TEST_SHARE:
+        count = rng.choice((0, 0, 1, 2))
+        operators = tuple(random_operator(rng) for _ in range(count))
+        return Model(operators=operators, test=rng.choice(tests))
     if rng.random() < 0.85:
         count = rng.choice((1, 2, 2, 3, 3, 4, 5, 6))
         return Model(seed=0, operators=tuple(random_operator(rng) for _ in range(count)))
@@ -211,7 +218,7 @@ MOST_COSTLY_OPERATORS, MOST_COSTLY_NODES = 2, 7
 
 def drawn_case(rng: random.Random, codec: Codec) -> TestCase:
     """A whole random test case, of any length and cost."""
-    model = random_model(rng)
+    model = random_model(rng, codec.vocabulary.tests)
     settings = random_settings(rng, codec)
     return TestCase(model, settings, random_steps(rng, codec, model))
 

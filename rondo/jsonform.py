@@ -10,8 +10,9 @@
       ]
     }
 
-A call says its batch size and how it deviates from the plain call. What is left out has its plain
-value. `rondo show` and the findings store use this form.
+A call says its batch size and how it deviates from the plain call. A model can name one of the
+framework's own tests as its "test". What is left out has its plain value. `rondo show` and the
+findings store use this form.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from rondo.models.architectures import ARCHITECTURES
 from rondo.models.graph import Graph
 from rondo.models.grow import grow
 from rondo.models.operators import RECORDS
-from rondo.testcase import Call, Deviation, Event, Model, Operator, Step, TestCase
+from rondo.testcase import Call, Deviation, Event, Model, Operator, SourceTest, Step, TestCase
 from rondo.vocabulary import BATCHES
 
 Byte = Annotated[int, Meta(ge=0, le=255)]
@@ -49,6 +50,7 @@ class _Model(Struct, frozen=True, forbid_unknown_fields=True):
     depth: Knob = 0
     seed: Byte = 0
     operators: tuple[_Operator, ...] = ()
+    test: str | UnsetType = UNSET
 
 
 class _Step(Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,7 +79,14 @@ def to_json(case: TestCase) -> str:
     operators = tuple(_Operator(o.kind, o.a, o.b, o.c) for o in model.operators)
     form = _Case(
         FORMAT,
-        _Model(model.architecture, model.width, model.depth, model.seed, operators),
+        _Model(
+            model.architecture,
+            model.width,
+            model.depth,
+            model.seed,
+            operators,
+            model.test.name if model.test else UNSET,
+        ),
         dict(case.settings),
         tuple(_form(step) for step in case.steps),
     )
@@ -94,7 +103,7 @@ def from_json(text: str | bytes, codec: Codec) -> TestCase:
     operators = tuple(_operator(o) for o in form.model.operators)
     architecture = _known(form.model.architecture, ARCHITECTURES, "architecture")
     m = form.model
-    model = Model(architecture, m.width, m.depth, m.seed, operators)
+    model = Model(architecture, m.width, m.depth, m.seed, operators, _test(m.test, codec))
     graph = grow(model)
     steps = tuple(_step(s, n, graph, codec) for n, s in enumerate(form.steps, 1))
     case = TestCase(model, tuple(_setting(p, codec) for p in form.settings.items()), steps)
@@ -122,6 +131,13 @@ def _parsed(text: str | bytes) -> _Case:
             f"this is not a test case as JSON: {error}",
             'it looks like {"format": 2, "model": {...}, "settings": {...}, "steps": [...]}',
         ) from error
+
+
+def _test(name: str | UnsetType, codec: Codec) -> SourceTest | None:
+    if name is UNSET:
+        return None
+    tests = {test.name: test for test in codec.vocabulary.tests}
+    return tests[_known(name, tests, "test of the framework's own")]
 
 
 def _operator(form: _Operator) -> Operator:

@@ -112,13 +112,13 @@ def _simpler_step(step: Call | Event, codec: Codec) -> Iterator[Call | Event]:
 
 
 def _smaller_models(case: TestCase, codec: Codec) -> Iterator[TestCase]:
-    """The architecture dropped, or one of its operators in its place; operators left out, knobs
-    at zero."""
+    """What the model starts from dropped, or one of its operators in its place; operators left out,
+    knobs at zero."""
     model = case.model
     used = {node.op for node in grow(model).nodes}
     for kind in (name for name in OPERATORS if name in used):
         yield replace(case, model=Model(operators=(Operator(kind),)))
-    if model.architecture != "nothing":
+    if model.start != "nothing":
         yield replace(case, model=Model("nothing", operators=model.operators))
     count = len(model.operators)
     size = max(count // 2, 1) if count else 0
@@ -126,7 +126,7 @@ def _smaller_models(case: TestCase, codec: Codec) -> Iterator[TestCase]:
         for start in range(count - size, -1, -size):
             yield case.with_operators(model.operators[:start] + model.operators[start + size :])
         size //= 2
-    plain = Model(model.architecture, operators=model.operators)
+    plain = Model(model.architecture, operators=model.operators, test=model.test)
     if model != plain:
         yield replace(case, model=plain)
     for index, operator in enumerate(model.operators):

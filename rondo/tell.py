@@ -12,7 +12,7 @@ def told(case: TestCase, program: Program, verdict: Verdict) -> list[str]:
     found = verdict.difference
     behaviour = dict(verdict.behaviour)
     settings = ", ".join(f"{name} {value}" for name, value in case.settings) or "plain settings"
-    lines = [f"{case.model.architecture} model, {settings}"]
+    lines = [f"{case.model.start} model, {settings}"]
     for index, sentence in enumerate(program.sentences):
         wrong = found is not None and found.step == index
         did = ", ".join(behaviour.get(index, ()))

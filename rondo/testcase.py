@@ -21,14 +21,31 @@ class Operator:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceTest:
+    """One of the framework's own tests of an operator, as a model on a float input of `shape`
+    ("B" for the batch); what it owns `carries` the traits that events act on."""
+
+    name: str
+    shape: tuple[int | str, ...]
+    carries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Model:
-    """An architecture with its size knobs (0 to 15 each), and operators appended to it."""
+    """An architecture with its size knobs (0 to 15 each), and operators appended to it; or, in
+    place of the architecture, one of the framework's own tests, which comes after them."""
 
     architecture: str = "nothing"
     width: int = 0
     depth: int = 0
     seed: int = 0
     operators: tuple[Operator, ...] = ()
+    test: SourceTest | None = None
+
+    @property
+    def start(self) -> str:
+        """The name of what the operators are appended to, or come before."""
+        return self.test.name if self.test else self.architecture
 
 
 @dataclass(frozen=True, slots=True)

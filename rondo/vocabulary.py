@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from rondo.testcase import SourceTest
+
 BATCHES = (2, 3, 4, 5, 1, 0, 7, 8, 16, 17, 33)
 """Batch sizes, plainest first; a call names one by its index."""
 
@@ -225,6 +227,8 @@ class Vocabulary:
     events: tuple[EventKind, ...] = ()
     unsupported: frozenset[str] = field(default_factory=frozenset)
     undocumented: frozenset[str] = field(default_factory=frozenset)
+    tests: tuple[SourceTest, ...] = ()
+    """The framework's own tests that a model can be; the order is part of the byte format."""
 
     def with_undocumented(self) -> Vocabulary:
         """The same tables with what the target documents not to honour."""

@@ -112,14 +112,15 @@ def _laid_out(plan: CallPlan, seed: str) -> str:
     """An expression for the input in the plan's layout; other layouts are NumPy's."""
     layout = plan.fields.get("layout", "")
     shape = sizes(plan, plan.batch)
+    rows, *row = shape
     if layout == "expanded":
-        row = _fresh(plan, sizes(plan, 1), seed, numpy=True)
-        return f"np.broadcast_to({row}, {shape_text(shape)})"
+        first = _fresh(plan, [1, *row], seed, numpy=True)
+        return f"np.broadcast_to({first}, {shape_text(shape)})"
     if layout:
         stored = {
             "transposed": [*shape[:-2], shape[-1], shape[-2]],
-            "sliced": sizes(plan, plan.batch + 1),
-            "strided": sizes(plan, plan.batch * 2),
+            "sliced": [rows + 1, *row],
+            "strided": [rows * 2, *row],
         }[layout]
         return bracketed(_fresh(plan, stored, seed, numpy=True)) + _VIEWS[layout]
     return _fresh(plan, shape, seed, numpy=plan.fields.get("origin", "") in _FROM_NUMPY)

@@ -49,14 +49,15 @@ def _laid_out(plan: CallPlan, seed: str) -> str:
     if layout == "expanded" and _written(plan):
         layout = "sliced"
     shape = sizes(plan, plan.batch)
+    rows, *row = shape
     swapped = [*shape[:-2], shape[-1], shape[-2]]
     forms = {
         "": lambda: _fresh(plan, shape, seed),
         "transposed": lambda: bracketed(_fresh(plan, swapped, seed)) + ".transpose(-1, -2)",
-        "sliced": lambda: bracketed(_fresh(plan, sizes(plan, plan.batch + 1), seed)) + "[1:]",
-        "strided": lambda: bracketed(_fresh(plan, sizes(plan, plan.batch * 2), seed)) + "[::2]",
+        "sliced": lambda: bracketed(_fresh(plan, [rows + 1, *row], seed)) + "[1:]",
+        "strided": lambda: bracketed(_fresh(plan, [rows * 2, *row], seed)) + "[::2]",
         "expanded": lambda: (
-            bracketed(_fresh(plan, sizes(plan, 1), seed)) + f".expand({', '.join(map(str, shape))})"
+            bracketed(_fresh(plan, [1, *row], seed)) + f".expand({', '.join(map(str, shape))})"
         ),
         "channels_last": lambda: (
             bracketed(_fresh(plan, shape, seed)) + ".to(memory_format=torch.channels_last)"

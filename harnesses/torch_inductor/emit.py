@@ -24,8 +24,8 @@ from harnesses.torch_inductor.arguments import SIGNATURE, add_arguments
 from harnesses.torch_inductor.dimensions import EFFECTS
 from harnesses.torch_inductor.events import EVENT_TEXT
 from harnesses.torch_inductor.helpers import HELPERS
-from harnesses.torch_inductor.ordinary import BUFFER, PARAMETER
-from harnesses.torch_inductor.templates import RANDOM, TEMPLATES
+from harnesses.torch_inductor.ordinary import BUFFER
+from harnesses.torch_inductor.templates import PARAMETER, RANDOM, TEMPLATES
 from harnesses.torch_inductor.vocabulary import VOCABULARY
 from rondo.models.graph import Graph
 from rondo.models.grow import grow

@@ -9,7 +9,7 @@ import ast
 import re
 
 from harnesses.base import Program, Shown, Wanted
-from harnesses.flat import Flat, without
+from harnesses.flat import Flat, compiled_in, without
 from harnesses.standalone import Look, Parts, standalone
 
 _LOOK_ALL = '''
@@ -105,8 +105,8 @@ def _flat(options: dict[str, object]) -> Flat:
     compiled = f"torch.compile(model, {named})".replace(f'backend="{options["backend"]}"', _BACKEND)
     return Flat(
         callee='s.compiled("model", s.model, **COMPILE)',
-        start=(f'f = {compiled} if arm == "retained" else model',),
-        fresh=(f'f = {compiled} if arm == "reset" else f',),
+        start=compiled_in("retained", compiled, "model"),
+        fresh=compiled_in("reset", compiled, "f"),
         renamed=((r"s\.hooks\.append\((s\.model.*)\)$", r"\1"),),
         unfit=r"\bs\.|COMPILE",
         tidy=tidy,

@@ -8,9 +8,15 @@ methods) stands where a real program has it, so that events can change it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
+from harnesses import source_tests
 from harnesses.emission import Template, template
 from harnesses.torch_inductor.ordinary import ORDINARY
+from harnesses.torch_inductor.ordinary import PARAMETER as ORDINARY_PARAMETER
+
+SOURCE_TESTS = source_tests.read(Path(__file__).with_name("source_tests.json"))
+"""torch's OpInfo and ModuleInfo, as `tools/torch_source_tests.py` wrote them down."""
 
 _EXPRESSIONS = {
     "noise": "{h} + torch.rand_like({h})",
@@ -218,10 +224,14 @@ TEMPLATES: Mapping[str, Template] = {
     **{op: template(text) for op, text in _STATEMENTS.items()},
     **{op: template("{y} = {h}", returns=text) for op, text in _RETURNS.items()},
     **_SPECIAL,
+    **SOURCE_TESTS.templates,
 }
-"""Every neutral operator and architecture node as PyTorch text."""
+"""Every neutral operator, architecture node and test of torch's own as PyTorch text."""
 
-RANDOM = frozenset({"dropout", "noise", "reparameterise"})
+PARAMETER = {**ORDINARY_PARAMETER, **SOURCE_TESTS.parameters}
+"""Where the parameter of an operator sits below its stem."""
+
+RANDOM = frozenset({"dropout", "noise", "reparameterise"}) | SOURCE_TESTS.random
 """Operators that draw from torch's random stream."""
 
 MUTATES_INPUT = frozenset({"mutate_input", "write_input_row", "mutate_then_add"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from harnesses.torch_inductor.dimensions import OWN_DIMENSIONS
 from harnesses.torch_inductor.events import OWN_EVENTS
+from harnesses.torch_inductor.templates import SOURCE_TESTS
 from rondo.vocabulary import Setting, Vocabulary
 
 BACKENDS = ("eager", "aot_eager", "inductor")
@@ -26,4 +27,5 @@ VOCABULARY = Vocabulary(
     ),
     dimensions=OWN_DIMENSIONS,
     events=OWN_EVENTS,
+    tests=SOURCE_TESTS.tests,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from harnesses.base import Program, Shown, Wanted
-from harnesses.flat import Flat
+from harnesses.flat import Flat, compiled_in
 from harnesses.standalone import Look, Parts, standalone
 
 _LOOK_ALL = '''
@@ -47,8 +47,8 @@ def _flat(program: Program) -> Flat:
     compiled = f"toy.compile({', '.join(filter(None, ('model', named)))})"
     return Flat(
         callee='s.compiled("model", s.model)',
-        start=(f'f = {compiled} if arm == "retained" else model',),
-        fresh=(f'f = {compiled} if arm == "reset" else f',),
+        start=compiled_in("retained", compiled, "model"),
+        fresh=compiled_in("reset", compiled, "f"),
     )
 
 

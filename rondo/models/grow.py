@@ -19,7 +19,7 @@ from rondo.models.kinds import OperatorKind
 from rondo.models.operators import EDITS, OPERATORS
 from rondo.models.parameters import carried
 from rondo.models.sketch import Sketch
-from rondo.testcase import Model, Operator
+from rondo.testcase import Model, Operator, SourceTest
 
 _NAMES = tuple(OPERATORS)
 _ALWAYS_INPUT = {"floats", "sequence", "images"}
@@ -181,11 +181,26 @@ def _outputs(sketch: Sketch) -> tuple[str, ...]:
     return (sketch.newest, *(name for name in ends if name != sketch.newest))
 
 
+def _begun(model: Model) -> Sketch:
+    """The sketch that a model's operators carry on with."""
+    if model.test is None:
+        return ARCHITECTURES[model.architecture](model.width, model.depth)
+    return Sketch("images" if len(model.test.shape) == 4 else "floats", model.test.shape)
+
+
+def _tested(sketch: Sketch, test: SourceTest) -> None:
+    """Append a test of the framework, on the newest value if it has the shape of the input."""
+    source = sketch.newest if sketch.now == sketch.input_shape else "x"
+    sketch.put(test.name, (), (source,), "test", {"carries": " ".join(test.carries)})
+
+
 @lru_cache(maxsize=4096)
 def grow(model: Model) -> Graph:
     """The graph of a model."""
-    sketch = ARCHITECTURES[model.architecture](model.width, model.depth)
+    sketch = _begun(model)
     _grow(sketch, model.operators)
+    if model.test:
+        _tested(sketch, model.test)
     kinds = [OPERATORS[n.op] for n in sketch.nodes if n.op in OPERATORS]
     wanted = {k.argument for k in kinds if k.argument}
     arguments = tuple(a for a in _FORWARD_ORDER if a in wanted)
@@ -195,7 +210,8 @@ def grow(model: Model) -> Graph:
     traits = _input_traits(sketch) | set(carriers) | {f"arg.{a}" for a in arguments}
     if "parameter" in carriers or "buffer" in carriers:
         traits |= {"state"}
-    if "floats" in traits and ("parameter" in carriers or all(k.whole for k in kinds)):
+    whole = all(k.whole for k in kinds) and not model.test
+    if "floats" in traits and ("parameter" in carriers or whole):
         traits |= {"takes.int"}
     return Graph(
         sketch.input_kind,
