@@ -13,15 +13,17 @@ from rondo.models.architectures import ARCHITECTURES
 from rondo.models.grow import grow
 from rondo.models.operators import FAMILY, OPERATORS
 from rondo.models.parameters import numbers
-from rondo.testcase import Model
+from rondo.testcase import Model, SourceTest
 
 
 class Support(Struct, frozen=True):
-    """How many operators a target has itself, and which it takes the nearest for."""
+    """How many operators a target has itself, which it takes the nearest for, and the framework's
+    own tests that a model can be."""
 
     target: str
     own: int
     stand_ins: tuple[str, ...]
+    tests: tuple[str, ...]
 
 
 class Architecture(Struct, frozen=True):
@@ -46,12 +48,20 @@ class Catalogue(Struct, frozen=True):
     support: tuple[Support, ...]
 
 
-def catalogue(missing: dict[str, frozenset[str]]) -> Catalogue:
-    """What there is, given by target the operators for which it has only a stand-in."""
+def catalogue(
+    missing: dict[str, frozenset[str]], tests: dict[str, tuple[SourceTest, ...]]
+) -> Catalogue:
+    """What there is, given by target the operators for which it has only a stand-in, and the
+    framework's own tests."""
     found = tuple(_architecture(name, missing) for name in ARCHITECTURES)
     everything = {*OPERATORS, *(op for one in found for op in one.operators)}
     support = tuple(
-        Support(target, len(everything - names), tuple(sorted(everything & names)))
+        Support(
+            target,
+            len(everything - names),
+            tuple(sorted(everything & names)),
+            tuple(test.name for test in tests[target]),
+        )
         for target, names in missing.items()
     )
     stateful = tuple(name for name in OPERATORS if name in FAMILY)
@@ -88,4 +98,6 @@ def show(found: Catalogue, console: Console) -> None:
     console.print(f"{ordinary} ordinary operators, {len(found.stateful)} that carry state")
     for support in found.support:
         gap = f"{len(support.stand_ins)} stand-ins" if support.stand_ins else "no stand-ins"
-        console.print(f"{support.target}: {support.own} operators and nodes of its own, {gap}")
+        tests = f", {len(support.tests)} of the framework's own tests" if support.tests else ""
+        own = f"{support.own} operators and nodes of its own"
+        console.print(f"{support.target}: {own}, {gap}{tests}")

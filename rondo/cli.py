@@ -119,7 +119,9 @@ def models(
     from harnesses import base
     from rondo.catalogue import catalogue, show
 
-    found = catalogue({name: load_harness(name).stand_ins for name in base.available()})
+    targets = [load_harness(name) for name in base.available()]
+    tests = {target.name: target.vocabulary.tests for target in targets}
+    found = catalogue({target.name: target.stand_ins for target in targets}, tests)
     if as_json:
         typer.echo(msgspec.json.encode(found))
     else:

@@ -165,7 +165,11 @@ class Draw:
         return [with_deviation(step, Deviation(name, value), self._codec) for value in walked]
 
     def changed(self, step: Call) -> Call:
-        """The call with one thing changed: its batch, or one deviation set or dropped."""
+        """The call with one thing changed: its batch, one deviation set or dropped, or an argument
+        equal to its own but of another type."""
+        twins = self._twins(step)
+        if twins and self._rng.random() < _TWIN_SHARE:
+            return with_deviation(step, self._rng.choice(twins), self._codec)
         choice = self._rng.random()
         if choice < 0.25:
             return Call(self._rng.choice(BATCHES), step.deviations)
@@ -174,8 +178,14 @@ class Draw:
             return Call(step.batch, tuple(d for d in step.deviations if d != dropped))
         return self.deviating(step)
 
+    def _twins(self, step: Call) -> list[Deviation]:
+        table = self._codec.vocabulary.dimension
+        pairs = ((d.dimension, table[d.dimension].twins(d.value)) for d in step.deviations)
+        return [Deviation(name, value) for name, values in pairs for value in values]
+
 
 _EVENT_SHARE, _WALK_SHARE, _CONTEXT_SHARE, _REVERSED_SHARE = 0.5, 0.15, 0.3, 0.4
+_TWIN_SHARE = 0.4
 
 
 def with_deviation(step: Call, deviation: Deviation, codec: Codec) -> Call:

@@ -11,9 +11,11 @@ no-op.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from rondo.testcase import SourceTest
 
@@ -38,6 +40,17 @@ def values(*names: str) -> tuple[Value, ...]:
     return tuple(Value(head, trait) for head, _, trait in pairs)
 
 
+@lru_cache(maxsize=256)
+def _equal_literals(names: tuple[str, ...], value: str) -> tuple[str, ...]:
+    literals = {}
+    for name in names:
+        with suppress(ValueError, SyntaxError):
+            literals[name] = ast.literal_eval(name)
+    wanted = literals.get(value)
+    alike = [name for name, v in literals.items() if v == wanted and type(v) is not type(wanted)]
+    return tuple(alike) if value in literals else ()
+
+
 @dataclass(frozen=True, slots=True)
 class Dimension:
     """One way in which a call can deviate from the plain call; `values[0]` is the plain value."""
@@ -52,6 +65,11 @@ class Dimension:
     """Whether it is often worth being the same in all calls of a sequence, as training is."""
     operators: tuple[str, ...] = ()
     """Operators whose result it touches: a model with one of them draws it more often."""
+
+    def twins(self, value: str) -> tuple[str, ...]:
+        """The values that are equal to this one as Python literals, but of another type: what keys
+        a cache by value alone takes them for the same."""
+        return _equal_literals(tuple(v.name for v in self.values[1:]), value)
 
     def deviations(self, traits: Iterable[str]) -> tuple[str, ...]:
         """The values other than the plain one that apply to a model with these traits."""

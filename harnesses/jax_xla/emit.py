@@ -237,6 +237,8 @@ def _module(case: TestCase, model: Form, functions: list[list[str]]) -> str:
     top = [*needed_imports(_IMPORTS, text), "", "import jax", "import jax.numpy as jnp"]
     if "np." in text.replace("jnp.", ""):
         top.append("import numpy as np")
+    if "primitives." in text:
+        top.append("from jax.extend.core import primitives")
     head = "\n".join(top).lstrip("\n") + "\n\n" + "\n".join(config)
     return "\n\n\n".join([head, helpers, body, steps_line(len(functions))]) + "\n"
 

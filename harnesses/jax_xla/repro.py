@@ -93,7 +93,11 @@ def repro(program: Program, wanted: Wanted) -> str:
         flat=_flat(program),
         versions='"jax", jax.__version__',
         step="play(step, s, arm)",
-        imports=("import jax", "import jax.numpy as jnp"),
+        imports=(
+            "import jax",
+            "import jax.numpy as jnp",
+            "from jax.extend.core import primitives",
+        ),
         top=(_TWO_DEVICES,) if "jax.devices()" in program.text else (),
     )
     return standalone(program, parts, wanted)

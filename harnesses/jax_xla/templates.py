@@ -9,9 +9,14 @@ data, JAX has `cond`, `scan` and `while_loop`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
+from harnesses import source_tests
 from harnesses.emission import Template, template
 from harnesses.jax_xla.ordinary import ORDINARY
+
+SOURCE_TESTS = source_tests.read(Path(__file__).with_name("source_tests.json"))
+"""JAX's primitive harnesses, as `tools/jax_source_tests.py` wrote them down."""
 
 _EXPRESSIONS = {
     "noise": "{h} + jax.random.uniform(key, {h}.shape)",
@@ -224,5 +229,6 @@ TEMPLATES: Mapping[str, Template] = {
     **{op: template(text) for op, text in _STATEMENTS.items()},
     **{op: template("{y} = {h}", returns=text) for op, text in _RETURNS.items()},
     **_SPECIAL,
+    **SOURCE_TESTS.templates,
 }
-"""Every neutral operator and architecture node as JAX text."""
+"""Every neutral operator, architecture node and test of JAX's own as JAX text."""

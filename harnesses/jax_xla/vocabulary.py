@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from harnesses.jax_xla.dimensions import OWN_DIMENSIONS
 from harnesses.jax_xla.events import OWN_EVENTS
+from harnesses.jax_xla.templates import SOURCE_TESTS
 from rondo.vocabulary import Setting, Vocabulary
 
 LAYERS = ("jit",)
@@ -53,4 +54,5 @@ VOCABULARY = Vocabulary(
     events=OWN_EVENTS,
     unsupported=UNSUPPORTED,
     undocumented=UNDOCUMENTED,
+    tests=SOURCE_TESTS.tests,
 )
