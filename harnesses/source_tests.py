@@ -7,6 +7,7 @@ codec the names and shapes (`Vocabulary.tests`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -57,6 +58,12 @@ class SourceTests:
     def random(self) -> frozenset[str]:
         """The tests that draw random numbers."""
         return frozenset(e.name for e in self.entries if e.random)
+
+
+def write(path: Path, entries: Iterable[Entry]) -> None:
+    """Write a data file, an entry a line."""
+    rows = ",\n".join(msgspec.json.encode(entry).decode() for entry in entries)
+    path.write_text(f"[\n{rows}\n]\n")
 
 
 def read(path: Path) -> SourceTests:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import enum
 import json
 import subprocess
+import sys
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator
@@ -27,6 +28,12 @@ import typer
 from jax._src.internal_test_util import test_harnesses
 from jax.extend.core import Literal, primitives
 from tqdm import tqdm
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from harnesses import source_tests  # noqa: E402
+from harnesses.source_tests import Entry  # noqa: E402
 
 BATCHES = (2, 3, 5, 1)
 ROWS = 33
@@ -109,17 +116,6 @@ class Writer:
         said += [f"{key}={_said(value)}" for key, value in equation.params.items()]
         left = ", ".join(made) if equation.primitive.multiple_results else made[0]
         self.lines.append(f"{left} = primitives.{public}.bind({', '.join(said)})")
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What the data file holds for one harness."""
-
-    name: str
-    shape: list[int | str]
-    init: list[str]
-    lines: list[str]
-    carries: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +217,8 @@ def _entry(harness: Any, varies: bool, domain: str) -> Entry:
     if varies and any(_traced(harness, rows, domain).lines != said.lines for rows in BATCHES):
         raise Unfit("other lines for other rows")
     whole = len(first) > 1
-    shape: list[int | str] = ["B", *first[1:]] if varies and whole else [*first]
+    row = first[1:] if whole else first
+    shape: tuple[int | str, ...] = ("B", *row) if varies or not whole else first
     source = "{h}" if whole else "{h}.sum(0)"
     dtype = jax.dtypes.canonicalize_dtype(harness.dtype).name
     part = domain.replace("{h}", source).replace("{dtype}", f'"{dtype}"')
@@ -232,8 +229,8 @@ def _entry(harness: Any, varies: bool, domain: str) -> Entry:
     read = [f'w{n} = params["{{n}}"]["w{n}"]' for n in range(len(weights))]
     body = _formatted([*said.lines, f"out = {out}"])
     lines = [f"part = {part}", *read, *body[:-1], body[-1].replace("out = ", "{y} = ")]
-    carries = ["parameter"] if weights else []
-    return Entry(harness.fullname, shape if whole else ["B", *first], init, lines, carries)
+    carries = ("parameter",) if weights else ()
+    return Entry(harness.fullname, shape, tuple(lines), tuple(init), carries)
 
 
 def _sound(entry: Entry) -> bool:
@@ -307,7 +304,7 @@ def main(output: Annotated[Path, typer.Argument(help="the data file to write")])
         if _domains(harness):
             groups[harness.group_name].append(harness)
     entries = [entry for name in tqdm(sorted(groups)) for entry in _kept(groups[name])]
-    output.write_text("[\n" + ",\n".join(json.dumps(asdict(e)) for e in entries) + "\n]\n")
+    source_tests.write(output, entries)
     bound = {
         line.split("primitives.")[1].split(".")[0]
         for e in entries

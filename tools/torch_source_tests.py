@@ -16,13 +16,14 @@ import math
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
 import torch
 import typer
+from msgspec.structs import replace
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.common_modules import module_db
 from tqdm import tqdm
@@ -30,6 +31,8 @@ from tqdm import tqdm
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from harnesses import source_tests  # noqa: E402
+from harnesses.source_tests import Entry  # noqa: E402
 from harnesses.torch_inductor.helpers import HELPERS  # noqa: E402
 
 BATCHES = (2, 3, 5, 1)
@@ -152,19 +155,6 @@ def _domains(first: torch.Tensor) -> tuple[str, ...]:
     return TRUTHS if first.dtype == torch.bool else WHOLE
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What the data file holds for one sample."""
-
-    name: str
-    shape: list[int | str]
-    init: list[str]
-    lines: list[str]
-    carries: list[str]
-    parameter: str
-    random: bool
-
-
 def _program(entry: Entry) -> type[torch.nn.Module]:
     """The model's class, as emission will write it."""
     fields = {"h": "x", "n": "test1", "y": "y", "N": "Test1"}
@@ -232,14 +222,14 @@ def _entry(name: str, first: torch.Tensor, writer: Writer, call: str, domain: st
     """An entry whose operator reads the input, or what `domain` makes of it."""
     source = "{h}" if first.dim() > 1 else "{h}.sum(0)"
     part = domain.replace("{h}", source)
-    shape: list[int | str] = [*first.shape] if first.dim() > 1 else ["B", *first.shape]
+    shape: tuple[int | str, ...] = (*first.shape,) if first.dim() > 1 else ("B", *first.shape)
     if writer.rows:
-        shape[0] = "B"
+        shape = ("B", *shape[1:])
     lines = [f"{{y}} = {call}"] if part == "{h}" else [f"part = {part}"]
     if part != "{h}":
         lines.append("{y} = " + call.replace("{h}", "part"))
-    carries = ["buffer"] if any("register_buffer" in line for line in writer.init) else []
-    return Entry(name, shape, list(writer.init), lines, carries, "", False)
+    carries = ("buffer",) if any("register_buffer" in line for line in writer.init) else ()
+    return Entry(name, shape, tuple(lines), tuple(writer.init), carries)
 
 
 Say = Callable[[Writer], str]
@@ -334,14 +324,14 @@ def _is_path(name: str) -> bool:
 
 def _finished(entry: Entry) -> Entry:
     """The entry with what it carries and whether it draws numbers."""
-    carries, parameter = list(entry.carries), ""
+    carries, parameter = entry.carries, ""
     torch.manual_seed(0)
     model = _program(entry)()
     if isinstance(getattr(model, "test1", None), torch.nn.Module):
-        carries = ["submodule"]
+        carries = ("submodule",)
         names = [n for n, _ in model.test1.named_parameters() if _is_path(n)]  # type: ignore[union-attr]
         if names:
-            carries, parameter = ["parameter", *carries], f".{names[0]}"
+            carries, parameter = ("parameter", *carries), f".{names[0]}"
     return replace(entry, carries=carries, parameter=parameter, random=_random(entry))
 
 
@@ -354,9 +344,7 @@ def main(output: Annotated[Path, typer.Argument(help="the data file to write")])
         entries += _kept(_op_samples(info))
     for info in tqdm([info for info in module_db if not info.name.startswith("nn.Lazy")]):
         entries += _kept(_module_samples(info))
-    found = [asdict(_finished(entry)) for entry in tqdm(entries)]
-    rows = ",\n".join(json.dumps(row) for row in found)
-    output.write_text(f"[\n{rows}\n]\n")
+    source_tests.write(output, map(_finished, tqdm(entries)))
     operators = {entry.name.partition(" #")[0] for entry in entries}
     print(f"{len(entries)} entries of {len(operators)} tests (torch {torch.__version__})")
 
