@@ -7,7 +7,7 @@ same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from harnesses.base import ADDED, MISSING, Harness, Shown
@@ -24,6 +24,8 @@ SYMPTOM_OF_ROLE = {
     "rng": "wrong_state",
 }
 _ROLES = tuple(SYMPTOM_OF_ROLE)
+_KEPT_ROLES = frozenset({"gradient", "parameter", "buffer", "attribute"})
+"""What a step hands on to the steps after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +54,29 @@ class Difference:
 
 
 def step_difference(
-    harness: Harness, eager: StepRecord, got: StepRecord, wide: StepRecord | None = None
+    harness: Harness,
+    eager: StepRecord,
+    got: StepRecord,
+    wide: StepRecord | None = None,
+    before: Iterable[StepRecord] = (),
 ) -> Difference | None:
-    """How a step differs from the same step of the eager arm, given the float64 reference."""
+    """How a step differs from the same step of the eager arm, given the float64 reference and the
+    eager steps `before` it: gradients and other state keep the rounding of the narrowest type that
+    any step so far has computed in, what a step returns has that of its own.
+    """
     if raised := _exception_difference(harness, eager, got):
         return raised
     references = _by_place(wide.observations) if wide and not wide.error else {}
     expected = _by_place(eager.observations)
     actual = _by_place(got.observations)
-    precision = coarsest(seen.dtype for seen in eager.observations)
+    own = coarsest(seen.dtype for seen in eager.observations)
+    kept = coarsest(seen.dtype for record in (*before, eager) for seen in record.observations)
     for role, path in _places(expected, actual):
         if eager.error and role in ("output", "input"):
             continue
         place = (role, path)
         ours, theirs = expected.get(place), actual.get(place)
+        precision = kept if role in _KEPT_ROLES else own
         detail = _observed(ours, theirs, references.get(place), precision)
         if detail:
             array = ours is not None and ours.kind != ""

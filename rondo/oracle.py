@@ -276,10 +276,11 @@ class Oracle:
     def _first_difference(
         self, eager: list[StepRecord], got: list[StepRecord], wide: dict[int, StepRecord]
     ) -> Difference | None:
-        expected = {record.step: record for record in eager}
+        expected = {record.step: place for place, record in enumerate(eager)}
         for record in got:
+            place = expected[record.step]
             found = step_difference(
-                self._harness, expected[record.step], record, wide.get(record.step)
+                self._harness, eager[place], record, wide.get(record.step), eager[:place]
             )
             if found is not None:
                 return found
@@ -294,14 +295,14 @@ class Oracle:
         wide: dict[int, StepRecord],
     ) -> Difference | None:
         """How step k of an arm differs from the eager arm of the first outcome."""
-        eager = first.arms["eager"][k]
+        eager = first.arms["eager"]
         if outcome.trouble:
             return Difference(k, "exception", "executor", outcome.trouble)
         if outcome.death is not None:
             died = outcome.death
             return Difference(k, SYMPTOM_OF_DEATH[died.kind], died.kind, died.detail)
         record = outcome.arms[arm][k]
-        return step_difference(self._harness, eager, record, wide.get(k))
+        return step_difference(self._harness, eager[k], record, wide.get(k), eager[:k])
 
 
 def _behaviour(program: Program, outcome: Outcome) -> Behaviour:

@@ -20,9 +20,14 @@ def signatures(verdict: Verdict) -> tuple[str, ...]:
 
 
 def reaction(events: tuple[str, ...]) -> str:
-    """The coarse reaction of one step: failed, recompiled, compiled or reused."""
+    """The coarse reaction of one step: failed, recompiled, compiled or reused.
+
+    A resumed part that is compiled for the first time is no reaction: another value took another
+    branch after a graph break, and the frame itself was reused.
+    """
+    told = [e.removeprefix("resume ") for e in events if not e.startswith("resume compiled")]
     for name in ("failed", "recompiled", "compiled", "backward"):
-        if any(event.removeprefix("resume ").startswith(name) for event in events):
+        if any(event.startswith(name) for event in told):
             return name
     return "reused"
 
