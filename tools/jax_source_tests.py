@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import enum
 import json
+import re
 import subprocess
 import sys
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -273,24 +274,26 @@ def _domains(harness: Any) -> tuple[str, ...]:
     return {"f": FLOATS, "b": TRUTHS, "c": COMPLEX}.get(dtype.kind, WHOLE)
 
 
-def _fitted(harness: Any) -> Entry | None:
+def _fitted(harness: Any, refused: Counter[str]) -> Entry | None:
+    """The first sound form of a harness; why others could not be said is counted in `refused`."""
     for varies in (True, False):
         for domain in _domains(harness):
             try:
                 entry = _entry(harness, varies, domain)
-            except Exception:
-                continue  # whatever tracing raises: the harness cannot be said so
+            except Exception as error:  # whatever tracing raises: it cannot be said so
+                refused[type(error).__name__] += 1
+                continue
             if len("".join(entry.lines)) < MOST_TEXT and _sound(entry):
                 return entry
     return None
 
 
-def _kept(harnesses: list[Any]) -> Iterator[Entry]:
+def _kept(harnesses: list[Any], refused: Counter[str]) -> Iterator[Entry]:
     texts: set[tuple[str, ...]] = set()
     for harness in islice(harnesses, SAMPLES_TRIED):
         if len(texts) == SAMPLES_KEPT:
             return
-        entry = _fitted(harness)
+        entry = _fitted(harness, refused)
         if entry and tuple(entry.lines) not in texts:
             texts.add(tuple(entry.lines))
             yield entry
@@ -303,15 +306,13 @@ def main(output: Annotated[Path, typer.Argument(help="the data file to write")])
     for harness in test_harnesses.all_harnesses:
         if _domains(harness):
             groups[harness.group_name].append(harness)
-    entries = [entry for name in tqdm(sorted(groups)) for entry in _kept(groups[name])]
+    refused: Counter[str] = Counter()
+    entries = [e for name in tqdm(sorted(groups)) for e in _kept(groups[name], refused)]
     source_tests.write(output, entries)
-    bound = {
-        line.split("primitives.")[1].split(".")[0]
-        for e in entries
-        for line in e.lines
-        if "primitives." in line
-    }
+    text = " ".join(line for entry in entries for line in entry.lines)
+    bound = set(re.findall(r"primitives\.(\w+_p)\.bind", text))
     print(f"{len(entries)} entries, {len(bound)} primitives (jax {jax.__version__})")
+    print(f"forms that could not be said: {dict(refused.most_common())}")
 
 
 if __name__ == "__main__":
