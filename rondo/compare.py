@@ -70,7 +70,7 @@ def step_difference(
     expected = _by_place(eager.observations)
     actual = _by_place(got.observations)
     own = coarsest(seen.dtype for seen in eager.observations)
-    kept = coarsest(seen.dtype for record in (*before, eager) for seen in record.observations)
+    kept = coarsest((own, *(seen.dtype for record in before for seen in record.observations)))
     for role, path in _places(expected, actual):
         if eager.error and role in ("output", "input"):
             continue

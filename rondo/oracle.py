@@ -276,12 +276,9 @@ class Oracle:
     def _first_difference(
         self, eager: list[StepRecord], got: list[StepRecord], wide: dict[int, StepRecord]
     ) -> Difference | None:
-        expected = {record.step: place for place, record in enumerate(eager)}
         for record in got:
-            place = expected[record.step]
-            found = step_difference(
-                self._harness, eager[place], record, wide.get(record.step), eager[:place]
-            )
+            k = record.step
+            found = step_difference(self._harness, eager[k], record, wide.get(k), eager[:k])
             if found is not None:
                 return found
         return None

@@ -46,9 +46,10 @@ def _equal_literals(names: tuple[str, ...], value: str) -> tuple[str, ...]:
     for name in names:
         with suppress(ValueError, SyntaxError):
             literals[name] = ast.literal_eval(name)
-    wanted = literals.get(value)
-    alike = [name for name, v in literals.items() if v == wanted and type(v) is not type(wanted)]
-    return tuple(alike) if value in literals else ()
+    if value not in literals:
+        return ()
+    wanted = literals[value]
+    return tuple(n for n, v in literals.items() if v == wanted and type(v) is not type(wanted))
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,10 +34,13 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from harnesses import source_tests  # noqa: E402
+from harnesses.jax_xla.helpers import HELPERS  # noqa: E402
 from harnesses.source_tests import Entry  # noqa: E402
+from rondo.vocabulary import BATCHES  # noqa: E402
 
-BATCHES = (2, 3, 5, 1)
-ROWS = 33
+TRIED = (2, 3, 5, 1)
+"""The batch sizes that an entry has to run for."""
+ROWS = max(BATCHES)
 """Rows of a parameter that is cut to the batch: the largest batch of a call."""
 KNOWN = "float32 int8 int16 int32 uint8 uint16 uint32 bool complex64".split()
 """Element types that need no 64-bit mode."""
@@ -213,9 +216,10 @@ def _formatted(lines: list[str]) -> list[str]:
 
 
 def _entry(harness: Any, varies: bool, domain: str) -> Entry:
-    first = _given(harness)[_input(_given(harness))].shape
+    given = _given(harness)
+    first = given[_input(given)].shape
     said = _traced(harness, 2 if varies else None, domain)
-    if varies and any(_traced(harness, rows, domain).lines != said.lines for rows in BATCHES):
+    if varies and any(_traced(harness, rows, domain).lines != said.lines for rows in TRIED):
         raise Unfit("other lines for other rows")
     whole = len(first) > 1
     row = first[1:] if whole else first
@@ -240,13 +244,14 @@ def _sound(entry: Entry) -> bool:
     init = [line.format(**fields) for line in entry.init]
     body = [line.format(**fields) for line in entry.lines]
     names: dict[str, Any] = {"jax": jax, "jnp": jax.numpy, "np": np, "primitives": primitives}
-    names["normal"] = lambda rng, shape: jax.numpy.asarray(
-        rng.standard_normal(shape) * 0.5, "float32"
-    )
-    text = ["def forward(params, x):", *(f"    {line}" for line in [*body, "return y"])]
+    text = [
+        HELPERS["normal"],
+        "def forward(params, x):",
+        *(f"    {line}" for line in [*body, "return y"]),
+    ]
     exec("\n".join(text), names)
     try:
-        for batch in BATCHES if entry.shape[0] == "B" else (0,):
+        for batch in TRIED if entry.shape[0] == "B" else (0,):
             names["params"], names["rng"] = {}, np.random.default_rng(0)
             exec("\n".join(init), names)
             sizes = [batch if size == "B" else size for size in entry.shape]

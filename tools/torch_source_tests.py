@@ -34,9 +34,11 @@ sys.path.insert(0, str(ROOT))
 from harnesses import source_tests  # noqa: E402
 from harnesses.source_tests import Entry  # noqa: E402
 from harnesses.torch_inductor.helpers import HELPERS  # noqa: E402
+from rondo.vocabulary import BATCHES  # noqa: E402
 
-BATCHES = (2, 3, 5, 1)
-ROWS = 33
+TRIED = (2, 3, 5, 1)
+"""The batch sizes that an entry has to run for."""
+ROWS = max(BATCHES)
 """Rows of a buffer that is cut to the batch: the largest batch of a call."""
 MOST_NUMBERS, MOST_AXIS = 300, 12
 LONGEST = 86
@@ -76,7 +78,7 @@ class Writer:
             return self._tensor(value)
         if isinstance(value, torch.Size):
             value = tuple(value)
-        if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
+        if type(value) in (list, tuple):
             inside = ", ".join(self.text(v) for v in value)
             if isinstance(value, list):
                 return f"[{inside}]"
@@ -157,7 +159,7 @@ def _domains(first: torch.Tensor) -> tuple[str, ...]:
 
 def _program(entry: Entry) -> type[torch.nn.Module]:
     """The model's class, as emission will write it."""
-    fields = {"h": "x", "n": "test1", "y": "y", "N": "Test1"}
+    fields = {"h": "x", "n": "test1", "y": "y"}
     init = [line.format(**fields) for line in entry.init]
     body = [line.format(**fields) for line in entry.lines]
     text = ["class Model(torch.nn.Module):", "    def __init__(self):"]
@@ -192,7 +194,7 @@ def _plain(value: torch.Tensor) -> bool:
 
 def _sound(entry: Entry) -> bool:
     """Whether an entry runs for every batch, with finite plain tensors as its result."""
-    batches = BATCHES if entry.shape[0] == "B" else (0,)
+    batches = TRIED if entry.shape[0] == "B" else (0,)
     try:
         found = [_results(entry, batch, seed) for batch in batches for seed in (1, 2)]
     except Exception:

@@ -191,7 +191,7 @@ def _begun(model: Model) -> Sketch:
 def _tested(sketch: Sketch, test: SourceTest) -> None:
     """Append a test of the framework, on the newest value if it has the shape of the input."""
     source = sketch.newest if sketch.now == sketch.input_shape else "x"
-    sketch.put(test.name, (), (source,), "test", {"carries": " ".join(test.carries)})
+    sketch.put(test.name, (), (source,), "test", {})
 
 
 @lru_cache(maxsize=4096)
@@ -205,6 +205,8 @@ def grow(model: Model) -> Graph:
     wanted = {k.argument for k in kinds if k.argument}
     arguments = tuple(a for a in _FORWARD_ORDER if a in wanted)
     carriers = _carriers(sketch.nodes)
+    for trait in model.test.carries if model.test else ():
+        carriers.setdefault(trait, []).append(sketch.nodes[-1].stem)
     if twins := _twins(sketch.nodes):
         carriers["parameters"] = twins
     traits = _input_traits(sketch) | set(carriers) | {f"arg.{a}" for a in arguments}

@@ -28,9 +28,7 @@ _CARRIES: Mapping[str, tuple[str, ...]] = {
 def carried(node: Node) -> tuple[str, ...]:
     """The traits that a node carries."""
     known = OPERATORS.get(node.op)
-    if known:
-        return known.carries
-    return _CARRIES.get(node.op) or tuple(str(dict(node.attrs).get("carries", "")).split())
+    return known.carries if known else _CARRIES.get(node.op, ())
 
 
 POSITIONS, DISTANCES = 17, 33
