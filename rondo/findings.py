@@ -1,7 +1,7 @@
 """The findings store: one directory a failure identity, written atomically, safe against crashes.
 
     findings/<name>/case.bin case.json repro.py report.md verdict.json
-    findings/running/<pid>.bin     the case that a driver is running now
+    findings/running/<pid>.bin     the case that a driver is running now, or was left without time for
     findings/alarms/<kind>/<digest>.bin   what failed but is no confirmed finding
 
 A case is on disk before it runs; what a dead driver left in `running` is picked up by the next.
@@ -110,6 +110,10 @@ class Store:
     def end(self) -> None:
         """The case that ran is dealt with."""
         self._running.unlink(missing_ok=True)
+
+    def leave(self, data: bytes) -> None:
+        """Put down a case that there is no time for: the next driver takes it up."""
+        write_atomically(self._running.with_name(f"{os.getpid()}-{digest(data)}.bin"), data)
 
     def left_behind(self) -> Iterator[bytes]:
         """The cases that drivers which are gone were running, one at a time.

@@ -6,6 +6,7 @@ reported to libFuzzer as features; alarms go to triage. The driver imports no fr
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
@@ -91,6 +92,7 @@ class Fuzzer:
             options.shrink_seconds,
             options.seconds,
             self.progress.say,
+            _PROCESS_START + (options.total_seconds or math.inf),
         )
         self.admission = Admission(
             self.feedback,

@@ -6,6 +6,7 @@ state kept against emptied) and by its `repro.py` in a cold interpreter, three t
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
@@ -51,12 +52,16 @@ class Triaged:
     name: str = ""
 
 
+LEAST_SECONDS = 10.0
+"""How long shrinking may take where the campaign is about to end."""
 _ARM_SECONDS = 60
 """The least time for one arm in a cold interpreter, which first imports and compiles for long."""
 
 
 class Triage:
-    """Deals with the alarms of one campaign."""
+    """Deals with the alarms of one campaign, which `ends` at a `time.monotonic()`: until then there
+    is time to shrink, and after it what was met on the way is left to the next campaign.
+    """
 
     def __init__(
         self,
@@ -67,6 +72,7 @@ class Triage:
         shrink_seconds: float = 60.0,
         child_seconds: float = 120.0,
         say: Callable[[str], None] = print,
+        ends: float = math.inf,
     ) -> None:
         self._harness = harness
         self._oracle = oracle
@@ -75,6 +81,7 @@ class Triage:
         self._shrink_seconds = shrink_seconds
         self._arm_seconds = max(_ARM_SECONDS, round(child_seconds))
         self._say = say
+        self._ends = ends
         self._codec = Codec(harness.vocabulary)
         self._known = [
             from_record(f.identity) for f in store.findings() if f.target == harness.name
@@ -97,6 +104,9 @@ class Triage:
 
     def _met_on_the_way(self, case: TestCase, number: int) -> None:
         """Deal with a different failure that shrinking came across, unless it is a known one."""
+        if time.monotonic() > self._ends:
+            self._store.leave(self._codec.encode(case))
+            return
         verdict = self._oracle.judge(case, lambda found: self.explains(case, found))
         if verdict.kind in REPORTED and not verdict.known:
             self._settle(case, self._shrink(case, verdict), number)
@@ -127,8 +137,7 @@ class Triage:
         return Triaged("joined", name)
 
     def _shrink(self, case: TestCase, verdict: Verdict) -> Shrunk:
-        seconds = self._shrink_seconds
-        shrunk = Shrinker(self._codec, self._oracle.recheck, case, verdict, seconds).run()
+        shrunk = Shrinker(self._codec, self._oracle.recheck, case, verdict, self._seconds).run()
         confirmed = self._oracle.judge(shrunk.case)
         if confirmed.kind == verdict.kind:
             return replace(shrunk, verdict=confirmed)
@@ -181,7 +190,7 @@ class Triage:
         assert difference is not None
         exposing = difference.step
         behaviour = dict(shrunk.verdict.behaviour).get(exposing, ())
-        seconds = self._shrink_seconds * BLAME_SHARE
+        seconds = self._seconds * BLAME_SHARE
         blame = Blame(self._codec, self._oracle.recheck, shrunk.case, shrunk.verdict, seconds)
         return Finding(
             identity.name,
@@ -212,6 +221,11 @@ class Triage:
             environment=self._environment,
             faults=self._faults,
         )
+
+    @property
+    def _seconds(self) -> float:
+        """How long a finding may be shrunk now."""
+        return max(LEAST_SECONDS, min(self._shrink_seconds, self._ends - time.monotonic()))
 
     @cached_property
     def _version(self) -> str:

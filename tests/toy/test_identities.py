@@ -19,6 +19,8 @@ from tests.toy.hidden import CODEC, hidden
 from tests.toy.shortest import SHORTEST
 
 DEADLY = {"crash", "hang", "memory"}
+UNLIKE = ("closure_guard", "crash")
+"""Two faults of which one ends the process."""
 PAIR = ("closure_guard", "hook_guard")
 CAMPAIGNS = 10
 ONE = "closure_guard"
@@ -79,3 +81,25 @@ def test_two_faults_in_one_run_give_two_findings(tmp_path: Path) -> None:
         server.close()
     changes = sorted(tuple(finding.identity["changes"]) for finding in store.findings())
     assert changes == [("add_forward_hook",), ("set_closure_cell",)]
+
+
+def test_what_is_met_after_the_end_is_left_to_the_next_campaign(tmp_path: Path) -> None:
+    server, rng = ForkServer("toy", UNLIKE), random.Random(3)
+    oracle, store = Oracle(HARNESS, server), Store(tmp_path)
+    triage = Triage(HARNESS, oracle, store, UNLIKE, say=lambda text: None, ends=0.0)
+    left: list[Path] = []
+    outcomes: list[str] = []
+    try:
+        for number in range(40):
+            case = hidden(rng, *(SHORTEST[fault] for fault in UNLIKE[:: 1 - 2 * (number % 2)]))
+            verdict = oracle.judge(case)
+            if verdict.kind == "stateful":
+                outcomes.append(triage.alarm(case, verdict, number).outcome)
+            left = list((tmp_path / "running").glob("*.bin"))
+            if left:
+                break
+        verdict = oracle.judge(CODEC.decode(left[0].read_bytes()))
+    finally:
+        server.close()
+    assert verdict.kind == "stateful"
+    assert len(list(store.findings())) == outcomes.count("new") > 0
