@@ -225,7 +225,7 @@ class Triage:
     @property
     def _seconds(self) -> float:
         """How long a finding may be shrunk now."""
-        return max(LEAST_SECONDS, min(self._shrink_seconds, self._ends - time.monotonic()))
+        return min(self._shrink_seconds, max(LEAST_SECONDS, self._ends - time.monotonic()))
 
     @cached_property
     def _version(self) -> str:
