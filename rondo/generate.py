@@ -124,7 +124,9 @@ class Draw:
         return with_deviation(step, self._deviation(), self._codec)
 
     def _deviation(self) -> Deviation:
-        name = _weighted(self._rng, self._dimensions)
+        return self._value_of(_weighted(self._rng, self._dimensions))
+
+    def _value_of(self, name: str) -> Deviation:
         options = self._codec.vocabulary.dimension[name].deviations(self._traits)
         return Deviation(name, self._rng.choice(options))
 
@@ -165,17 +167,20 @@ class Draw:
         return [with_deviation(step, Deviation(name, value), self._codec) for value in walked]
 
     def changed(self, step: Call) -> Call:
-        """The call with one thing changed: its batch, one deviation set or dropped, or an argument
-        equal to its own but of another type."""
+        """The call with one thing changed: its batch, one deviation set, dropped or given another
+        value, or an argument equal to its own but of another type."""
         twins = self._twins(step)
         if twins and self._rng.random() < _TWIN_SHARE:
             return with_deviation(step, self._rng.choice(twins), self._codec)
         choice = self._rng.random()
         if choice < 0.25:
             return Call(self._rng.choice(BATCHES), step.deviations)
-        if choice < 0.4 and step.deviations:
+        if choice < 0.35 and step.deviations:
             dropped = self._rng.choice(step.deviations)
             return Call(step.batch, tuple(d for d in step.deviations if d != dropped))
+        if choice < 0.55 and step.deviations:
+            kept = self._rng.choice(step.deviations).dimension
+            return with_deviation(step, self._value_of(kept), self._codec)
         return self.deviating(step)
 
     def _twins(self, step: Call) -> list[Deviation]:
