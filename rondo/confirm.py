@@ -87,7 +87,8 @@ def environment(harness: Harness) -> str:
     fails."""
     if not harness.issue.collector:
         return ""
-    code, said = _run([sys.executable, *harness.issue.collector], ENVIRONMENT_SECONDS)
+    command = [sys.executable, "-W", "ignore", *harness.issue.collector]
+    code, said = _run(command, ENVIRONMENT_SECONDS)
     return said.strip() if code == 0 else ""
 
 

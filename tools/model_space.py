@@ -6,8 +6,8 @@
 
 `--models bytes` decodes random bytes, `random` draws what a campaign starts from, `architectures`
 takes each architecture and `tests` the framework's own tests, every so-manieth. Each model gets one
-plain call, eagerly and in float64; with `--layer` it is compiled too, and the lines of the compiler
-that all of them ran together are counted.
+plain call, eagerly and in float64, which are to give the same finite values; with `--layer` it is
+compiled too, and the lines of the compiler that all of them ran together are counted.
 """
 
 from __future__ import annotations
@@ -37,11 +37,15 @@ from rondo.executor.protocol import EAGER, Arm, Job, Observation, StepRecord  # 
 from rondo.generate import random_model  # noqa: E402
 from rondo.models.architectures import ARCHITECTURES  # noqa: E402
 from rondo.models.grow import grow  # noqa: E402
-from rondo.models.operators import OPERATORS  # noqa: E402
+from rondo.models.operators import FAMILIES, OPERATORS  # noqa: E402
 from rondo.oracle import WIDE  # noqa: E402
 from rondo.testcase import Call, Model, TestCase  # noqa: E402
 
 TRACED = Arm("retained", 0, traced=True)
+_CLOSE = {"float64": 1e-6, "float32": 1e-2, "bfloat16": 0.3, "float16": 0.1}
+"""How far an output may be from float64, relative to the root mean square of all its values."""
+_BY_TYPE = frozenset({*FAMILIES["random"], "branch_dtype"})
+"""Operators that are meant to give something else in float64."""
 
 
 def drawn(codec: Codec, kind: str, count: int, seed: int) -> list[Model]:
@@ -72,7 +76,10 @@ class Tally:
     operators: Counter[str] = field(default_factory=Counter)
     lines: set[tuple[str, int]] = field(default_factory=set)
     seconds: float = 0.0
+    compared: int = 0
+    steady: int = 0
     not_finite: Counter[str] = field(default_factory=Counter)
+    unsteady: Counter[str] = field(default_factory=Counter)
 
 
 def _sound(records: list[StepRecord]) -> bool:
@@ -82,6 +89,25 @@ def _sound(records: list[StepRecord]) -> bool:
 def _finite(observation: Observation) -> bool:
     numbers = observation.role in ("output", "buffer") and observation.kind[1:2] in ("f", "c")
     return not numbers or bool(np.isfinite(np.frombuffer(observation.data, observation.kind)).all())
+
+
+def _values(observation: Observation) -> np.ndarray:
+    return np.frombuffer(observation.data, observation.kind).astype(np.float64)
+
+
+def _steady(eager: list[StepRecord], wide: list[StepRecord]) -> bool:
+    """Whether float64 gives what eager execution gave: it does not where a value sits so close to a
+    discontinuity that rounding moves it across."""
+    wanted = {(o.role, o.path): o for record in wide for o in record.observations}
+    for one in (o for record in eager for o in record.observations if o.role == "output"):
+        other = wanted.get((one.role, one.path))
+        if one.dtype not in _CLOSE or other is None or one.shape != other.shape:
+            continue
+        expected = _values(other)
+        scale = float(np.sqrt(np.mean(expected**2))) if expected.size else 0.0
+        if not (np.abs(_values(one) - expected) <= _CLOSE[one.dtype] * (scale or 1.0)).all():
+            return False
+    return True
 
 
 def look(harness: base.Harness, server: ForkServer, model: Model, layer: str, tally: Tally) -> None:
@@ -107,8 +133,14 @@ def look(harness: base.Harness, server: ForkServer, model: Model, layer: str, ta
     wide = [o for r in outcome.arms.get(WIDE.name, []) for o in r.observations]
     finite = bool(wide) and all(map(_finite, wide))
     tally.finite += finite
+    used = {node.op for node in graph.nodes}
     if not finite:
-        tally.not_finite.update({node.op for node in graph.nodes})
+        tally.not_finite.update(used)
+    elif not used & _BY_TYPE:
+        tally.compared += 1
+        steady = _steady(outcome.arms[EAGER.name], outcome.arms[WIDE.name])
+        tally.steady += steady
+        tally.unsteady.update(() if steady else used)
     tally.lines |= {(file, line) for file, found in outcome.lines.items() for line in found}
 
 
@@ -119,6 +151,8 @@ def show(tally: Tally, layer: str) -> None:
         ("models", f"{tally.models}"),
         ("valid: eager execution runs", f"{tally.valid / tally.models:.1%}"),
         ("of these finite in float64", f"{tally.finite / max(tally.valid, 1):.1%}"),
+        ("neither random nor made to depend on the type", f"{tally.compared}"),
+        ("of these the same in float64", f"{tally.steady / max(tally.compared, 1):.2%}"),
         ("operators and nodes a model", f"{tally.nodes / tally.models:.1f}"),
         ("different operators", f"{len(tally.operators)} of {len(OPERATORS)}"),
         ("decode and build, ms a model", f"{tally.build / tally.models * 1000:.1f}"),
@@ -132,9 +166,10 @@ def show(tally: Tally, layer: str) -> None:
     often = tally.operators.most_common()
     for title, part in (("most used", often[:12]), ("least used", often[-12:])):
         console.print(f"{title}: {', '.join(f'{name} {count}' for name, count in part)}")
-    if tally.not_finite:
-        worst = ", ".join(f"{name} {count}" for name, count in tally.not_finite.most_common(12))
-        console.print(f"in models that are not finite: {worst}")
+    for title, found in (("not finite", tally.not_finite), ("not the same", tally.unsteady)):
+        if found:
+            worst = ", ".join(f"{name} {count}" for name, count in found.most_common(12))
+            console.print(f"in models that are {title}: {worst}")
 
 
 def main(
