@@ -187,7 +187,9 @@ def main(
     server.start()
     tally = Tally()
     try:
-        for model in tqdm(drawn(Codec(harness.vocabulary), models, count, seed), unit="model"):
+        for model in tqdm(
+            drawn(Codec(harness.vocabulary), models, count, seed), unit="model", disable=None
+        ):
             look(harness, server, model, layer, tally)
     finally:
         server.close()
