@@ -19,6 +19,8 @@ from rondo.vocabulary import BATCHES
 Candidates = Callable[[TestCase, Codec], Iterator[TestCase]]
 FEW_STEPS = 8
 """Up to this many steps, every two that are not neighbours are left out together."""
+ENOUGH = 4
+"""With so few steps a case is short."""
 PLAIN_OPERATORS = 4
 """How many of the first operators of the table are tried in the place of another."""
 
@@ -159,6 +161,20 @@ def _plainer_settings(case: TestCase, codec: Codec) -> Iterator[TestCase]:
             yield replace(case, settings=changed)
 
 
+def _few_elsewhere(case: TestCase, codec: Codec) -> Iterator[TestCase]:
+    """The last few of many steps under another setting: a lower limit is reached sooner."""
+    if len(case.steps) <= ENOUGH:
+        return
+    for setting in codec.vocabulary.settings:
+        others = tuple(pair for pair in case.settings if pair[0] != setting.name)
+        for value in setting.values[1:]:
+            if (setting.name, value) in case.settings:
+                continue
+            under = replace(case, settings=(*others, (setting.name, value)))
+            for count in range(2, ENOUGH + 1):
+                yield under.with_steps(case.steps[-count:])
+
+
 PASSES: tuple[Candidates, ...] = (
     _without_steps,
     _plainer_settings,
@@ -170,5 +186,6 @@ PASSES: tuple[Candidates, ...] = (
     _simpler_values,
     _without_pairs,
     _plainer_operators,
+    _few_elsewhere,
 )
 """In the order in which they are worth trying."""

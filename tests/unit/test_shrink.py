@@ -131,3 +131,17 @@ def test_a_failure_of_a_new_artifact_is_another_than_that_of_a_stale_one() -> No
     fresh = replace(FAILING, behaviour=((2, ("compiled",)),))
     again = replace(FAILING, behaviour=((2, ("recompiled guard",)),))
     assert not same_failure(stale, fresh) and same_failure(fresh, again)
+
+
+def full_cache(given: TestCase) -> Verdict:
+    """Fails when more sizes are called than the cache has entries: two with the lowered limit."""
+    sizes = {step.batch for step in given.steps if isinstance(step, Call)}
+    return FAILING if len(sizes) > (2 if given.setting("option", "") else 8) else PASSING
+
+
+def test_many_steps_become_few_where_a_setting_lowers_the_limit() -> None:
+    sizes = (0, 1, 2, 3, 4, 5, 7, 8, 16)
+    found = through_bytes(case("relu", *map(call, sizes)), HARNESS.vocabulary)
+    shrunk = Shrinker(CODEC, full_cache, found, FAILING, 60).run()
+    assert shrunk.complete and len(shrunk.case.steps) == 3
+    assert [name for name, _ in shrunk.case.settings] == ["option"]
