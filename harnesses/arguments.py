@@ -154,10 +154,9 @@ class Builder:
 
 
 def given_lines(plan: CallPlan, builder: Builder, first: list[str]) -> list[str]:
-    """The lines of all arguments: `first` makes the input, unless it is a slice of what the second
-    tensor is a slice of too."""
-    made = first + builder.lines(plan)
+    """The lines of all arguments: `first` makes the input and does more with it, unless it is a slice
+    of what the second tensor is a slice of too."""
     shared = plan.fields.get("alias") == "overlapping" and "tensor" in plan.graph.arguments
-    if shared and not plan.fields.get("bad"):
-        made = [line for line in made if not line.startswith("x = ")]
-    return made
+    if not shared or plan.fields.get("bad"):
+        return first + builder.lines(plan)
+    return builder.lines(plan) + [line for line in first if not line.startswith("x = ")]

@@ -18,12 +18,22 @@ from rondo.models.operators import EDITS, FAMILY, OPERATORS, SENSES
 from rondo.testcase import Call, Deviation, Event, Model, Operator, SourceTest, Step, TestCase
 from rondo.vocabulary import BATCHES, EventKind
 
+
+def _takes_tensor(name: str) -> bool:
+    return OPERATORS[name].argument == "tensor"
+
+
 _ARCHITECTURES = {
     name: 1 / len(make(0, 0).nodes) for name, make in ARCHITECTURES.items() if name != "nothing"
 }
 """Architecture -> weight: compile time grows with the nodes, so that larger ones are rarer."""
 _ORDINARY = tuple(name for name in OPERATORS if name not in FAMILY)
-_STATEFUL = tuple(FAMILY)
+_TENSOR_WEIGHT = 3
+"""How much more often than other operators those are drawn that take a second tensor: aliasing,
+batching and differentiating by one argument need it."""
+_STATEFUL = tuple(
+    name for name in FAMILY for _ in range(_TENSOR_WEIGHT if _takes_tensor(name) else 1)
+)
 _ORDINARY_SHARE = 0.11
 """How many of the operators drawn carry no state, however many there are to choose from: they give
 a sequence nothing to change."""
@@ -94,7 +104,7 @@ class Draw:
             name: d.weight
             * (
                 _OWN_TRAIT_WEIGHT
-                if d.needs.startswith("arg.") or name in sensed or operators & {*d.operators}
+                if d.own(traits) or name in sensed or operators & {*d.operators}
                 else 1
             )
             for name, d in codec.vocabulary.dimension.items()
@@ -127,8 +137,12 @@ class Draw:
         return self._value_of(_weighted(self._rng, self._dimensions))
 
     def _value_of(self, name: str) -> Deviation:
-        options = self._codec.vocabulary.dimension[name].deviations(self._traits)
-        return Deviation(name, self._rng.choice(options))
+        """A value of a dimension; half of the time one that the model's own arguments give it."""
+        dimension = self._codec.vocabulary.dimension[name]
+        own = dimension.own(self._traits)
+        if own and self._rng.random() < 0.5:
+            return Deviation(name, self._rng.choice(own))
+        return Deviation(name, self._rng.choice(dimension.deviations(self._traits)))
 
     def base(self) -> Call:
         """The call that a sequence comes back to: often training, with one or two deviations."""

@@ -52,6 +52,10 @@ def _equal_literals(names: tuple[str, ...], value: str) -> tuple[str, ...]:
     return tuple(n for n, v in literals.items() if v == wanted and type(v) is not type(wanted))
 
 
+ARGUMENT = "arg."
+"""What the traits start with that a model has by taking an argument."""
+
+
 @dataclass(frozen=True, slots=True)
 class Dimension:
     """One way in which a call can deviate from the plain call; `values[0]` is the plain value."""
@@ -77,6 +81,11 @@ class Dimension:
         if self.needs and self.needs not in traits:
             return ()
         return tuple(v.name for v in self.values[1:] if not v.needs or v.needs in traits)
+
+    def own(self, traits: Iterable[str]) -> tuple[str, ...]:
+        """Those of the deviations that are about an argument which not every model takes."""
+        named = {v.name: v.needs or self.needs for v in self.values}
+        return tuple(v for v in self.deviations(traits) if named[v].startswith(ARGUMENT))
 
 
 @dataclass(frozen=True, slots=True)
