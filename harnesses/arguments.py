@@ -154,8 +154,8 @@ class Builder:
 
 
 def given_lines(plan: CallPlan, builder: Builder, first: list[str]) -> list[str]:
-    """The lines of all arguments: `first` makes the input and does more with it, unless it is a slice
-    of what the second tensor is a slice of too."""
+    """The lines of all arguments: `first` makes the input, unless it is a slice of what the second
+    tensor is a slice of too, and does more with it."""
     shared = plan.fields.get("alias") == "overlapping" and "tensor" in plan.graph.arguments
     if not shared or plan.fields.get("bad"):
         return first + builder.lines(plan)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -54,6 +55,8 @@ class Triaged:
 
 LEAST_SECONDS = 10.0
 """How long shrinking may take where the campaign is about to end."""
+DOUBTS = 2
+"""How often a failure of one identity is tried in cold interpreters without being confirmed."""
 _ARM_SECONDS = 60
 """The least time for one arm in a cold interpreter, which first imports and compiles for long."""
 
@@ -86,6 +89,7 @@ class Triage:
         self._known = [
             from_record(f.identity) for f in store.findings() if f.target == harness.name
         ]
+        self._doubts: Counter[str] = Counter()
         self._entries = known.read(harness.folder / "known.toml")
         self._start = time.monotonic()
 
@@ -151,8 +155,10 @@ class Triage:
         identity = identify(shrunk.case, shrunk.verdict, name, vocabulary)
         if self._store.known(identity.name) is not None:
             return self._join(identity.name)
-        repro, cold = self._confirmed(shrunk)
+        doubted = self._doubts[identity.name] == DOUBTS
+        repro, cold = ("", Cold(0, "")) if doubted else self._confirmed(shrunk)
         if cold.confirmed < COLD_RUNS:
+            self._doubts[identity.name] += not doubted
             self._store.keep_alarm("unconfirmed", self._codec.encode(shrunk.case))
             return Triaged("kept", "unconfirmed")
         finding = self._written(identity, case, shrunk, number, cold.output)

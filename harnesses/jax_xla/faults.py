@@ -152,6 +152,10 @@ def _disk_key_by_shape() -> None:
     cache_key._hash_computation = hash_computation
 
 
+_PROGRAMS = ("rondo_case", "__main__")
+"""What the module of a case is called, in a child and as a repro."""
+
+
 def _on_retrace(act: Callable[[], None]) -> Callable[[], None]:
     """A fault that acts when a function of the program is traced a second time."""
 
@@ -161,7 +165,7 @@ def _on_retrace(act: Callable[[], None]) -> Callable[[], None]:
         trace, seen = pjit._trace_for_jit, set()
 
         def patched(function: Any, *args: Any, **named: Any) -> Any:
-            if str(getattr(function, "__module__", "")) == "rondo_case":
+            if getattr(function, "__module__", "") in _PROGRAMS:
                 if function in seen:
                     act()
                 seen.add(function)

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from harnesses.base import Wanted
 from harnesses.jax_xla import HARNESS
+from rondo.confirm import COLD_RUNS, cold
 from rondo.errors import FormatError
 from rondo.executor.protocol import EAGER, Job, Observation, Outcome
 from rondo.oracle import Limits, Oracle
@@ -60,6 +62,17 @@ def test_a_dying_child_is_a_stateful_verdict(fault: str, symptom: str) -> None:
         assert (verdict.kind, verdict.symptom) == ("stateful", symptom), verdict
         assert verdict.difference is not None and verdict.difference.step == 1
         assert oracle.judge(SHAPES_ALIKE).kind == "pass"
+
+
+@pytest.mark.framework
+def test_a_crash_is_confirmed_in_cold_interpreters(tmp_path: Path) -> None:
+    fault = "crash_on_retrace"
+    with judging("jax_xla", fault) as oracle:
+        difference = oracle.judge(SHAPES_DIFFER).difference
+    assert difference is not None
+    text = HARNESS.repro(SHAPES_DIFFER, Wanted(1, "crash", 60, difference.shown))
+    assert cold(HARNESS.server, (fault,), text, tmp_path).confirmed == COLD_RUNS
+    assert cold(HARNESS.server, (), text, tmp_path).confirmed == 0
 
 
 @pytest.mark.framework

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from harnesses.toy import HARNESS
+from rondo.confirm import Cold
 from rondo.executor.client import ForkServer
 from rondo.findings import Store
 from rondo.identity import Identity, identify
 from rondo.oracle import Oracle
 from rondo.shrink import Shrinker
-from rondo.triage import Triage
+from rondo.triage import DOUBTS, Triage, Triaged
 from tests.toy.hidden import CODEC, hidden
 from tests.toy.shortest import SHORTEST
 
@@ -103,3 +104,20 @@ def test_what_is_met_after_the_end_is_left_to_the_next_campaign(tmp_path: Path) 
         server.close()
     assert verdict.kind == "stateful"
     assert len(list(store.findings())) == outcomes.count("new") > 0
+
+
+def test_what_is_not_confirmed_twice_is_not_tried_a_third_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = ForkServer("toy", (ONE,))
+    oracle, tried = Oracle(HARNESS, server), []
+    triage = Triage(HARNESS, oracle, Store(tmp_path), (ONE,), say=lambda text: None)
+    monkeypatch.setattr(triage, "_confirmed", lambda shrunk: tried.append(1) or ("", Cold(0, "")))
+    try:
+        verdict = oracle.judge(SHORTEST[ONE])
+        dealt = [triage.alarm(SHORTEST[ONE], verdict, number) for number in range(4)]
+    finally:
+        server.close()
+    assert dealt == [Triaged("kept", "unconfirmed")] * 4
+    assert len(tried) == DOUBTS
+    assert len(list((tmp_path / "alarms" / "unconfirmed").iterdir())) == 1
