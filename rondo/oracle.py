@@ -30,6 +30,9 @@ from rondo.testcase import TestCase
 SYMPTOM_OF_DEATH = {"crash": "crash", "hang": "hang", "memory": "memory"}
 FAILING = frozenset({"stateful", "reset_only", "stateless"})
 """Verdicts on cases that fail deterministically."""
+LEAST_PATIENCE, PATIENCE = 15.0, 5.0
+"""How long a case that hung is waited for when it runs again: so many seconds at least, and so many
+times what a fresh compile of the step took."""
 SURVIVES = "a reset of the compiler through its API does not help, a fresh process does"
 AGAIN = Arm("eager again", NEVER)
 WIDE = Arm("float64", NEVER, wide=True)
@@ -43,7 +46,8 @@ class Verdict:
 
     `kind` is pass, stateful, stateless, reset_only, nondeterministic, invalid or documented;
     `known` names the finding that explains it, in which case the other arms were not needed;
-    `seconds` is the wall time of all `runs` children.
+    `seconds` is the wall time of all `runs` children; `patience` is for how many seconds it is
+    enough to wait for a child of a case that hangs, and 0 for other cases.
     """
 
     kind: str
@@ -55,6 +59,7 @@ class Verdict:
     arm_seconds: tuple[tuple[str, float], ...] = ()
     seconds: float = 0.0
     runs: int = 0
+    patience: float = 0.0
 
     @property
     def symptom(self) -> str:
@@ -86,13 +91,18 @@ class Oracle:
         self._full = full
         self._runs = 0
         self._seconds = 0.0
+        self._wait = self._limits.seconds
 
-    def judge(self, case: TestCase, explains: Explains | None = None) -> Verdict:
+    def judge(
+        self, case: TestCase, explains: Explains | None = None, patience: float = 0.0
+    ) -> Verdict:
         """The verdict on a test case.
 
-        `explains` may name a known finding behind a first disagreement, which ends the matter.
+        `explains` may name a known finding behind a first disagreement, which ends the matter;
+        `patience` is that of an earlier verdict.
         """
         self._runs, self._seconds = 0, 0.0
+        self._wait = patience or self._limits.seconds
         program = self._harness.emit(case)
         first = self._run_both(program, RETAINED)
         verdict = self._first_look(program, first, explains)
@@ -102,18 +112,22 @@ class Oracle:
             arm_seconds=_arm_seconds(first),
             seconds=self._seconds,
             runs=self._runs,
+            patience=self._wait if verdict.symptom == "hang" else 0.0,
         )
 
     def look(self, case: TestCase) -> Verdict:
         """A glance at the first two arms alone: pass, invalid, documented or an alarm as yet
         unconfirmed (`stateful`)."""
+        self._wait = self._limits.seconds
         return self._glance(self._harness.emit(case))[0]
 
-    def recheck(self, case: TestCase) -> Verdict:
+    def recheck(self, case: TestCase, patience: float = 0.0) -> Verdict:
         """The three arms alone: enough to guide a search that ends with a full `judge`.
 
-        A `stateful` verdict has no confirmation and no float64 reference behind it.
+        A `stateful` verdict has no confirmation and no float64 reference behind it; `patience` is
+        that of the verdict which the search started from.
         """
+        self._wait = patience or self._limits.seconds
         program = self._harness.emit(case)
         verdict, first = self._glance(program)
         if verdict.kind == "stateful" and verdict.difference is not None:
@@ -129,6 +143,7 @@ class Oracle:
     ) -> tuple[Behaviour, dict[str, tuple[int, ...]]]:
         """What the compiler does when a case runs again, up to step `stop_after` (-1: all), and
         its lines by file where it is traced."""
+        self._wait = self._limits.seconds
         program = self._harness.emit(case)
         arm = Arm(RETAINED.name, 0, stop_after=stop_after, traced=traced)
         arms = (EAGER, arm) if self._harness.eager_shares_process else (arm,)
@@ -137,7 +152,7 @@ class Oracle:
 
     def _job(self, program: Program, *arms: Arm) -> Job:
         raising = tuple(sorted(program.raising))
-        return Job(program.text, arms, raising, self._limits.seconds, self._limits.megabytes)
+        return Job(program.text, arms, raising, self._wait, self._limits.megabytes)
 
     def _run(self, program: Program, *arms: Arm) -> Outcome:
         self._runs += 1
@@ -218,6 +233,8 @@ class Oracle:
                 "" if wrong.kind == found.kind else ", otherwise"
             )
             return Verdict("stateless", found, note)
+        if found.symptom == "hang":
+            self._wait = min(self._wait, max(LEAST_PATIENCE, PATIENCE * reset.seconds))
         last = reset.arms["reset"][-1].behaviour
         if not confirm:
             return Verdict("stateful", found, reset_behaviour=last)

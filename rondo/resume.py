@@ -6,6 +6,7 @@ removed when the search came to its own end.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -55,12 +56,13 @@ def run_shrink(
                 "`rondo run` tells what each step does; --fault plants what it needs to fail",
             )
         journal = Journal(output.with_name(f"{output.name}.{_key(harness, case, faults)}.journal"))
-        shrunk = Shrinker(codec, oracle.recheck, case, verdict, seconds, journal).run()
+        recheck = partial(oracle.recheck, patience=verdict.patience)
+        shrunk = Shrinker(codec, recheck, case, verdict, seconds, journal).run()
         write_atomically(output, codec.encode(shrunk.case))
         if shrunk.complete and journal.path is not None:
             journal.path.unlink(missing_ok=True)
         others = _others(harness, oracle, Store(findings), faults, shrunk)
-        final = oracle.judge(shrunk.case)
+        final = oracle.judge(shrunk.case, patience=verdict.patience)
     except KeyboardInterrupt:
         raise RondoError(
             "shrinking was interrupted", "the same command goes on from the best case so far"

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from harnesses.base import Harness, Wanted
 from rondo import known
@@ -141,8 +141,9 @@ class Triage:
         return Triaged("joined", name)
 
     def _shrink(self, case: TestCase, verdict: Verdict) -> Shrunk:
-        shrunk = Shrinker(self._codec, self._oracle.recheck, case, verdict, self._seconds).run()
-        confirmed = self._oracle.judge(shrunk.case)
+        judge = partial(self._oracle.recheck, patience=verdict.patience)
+        shrunk = Shrinker(self._codec, judge, case, verdict, self._seconds).run()
+        confirmed = self._oracle.judge(shrunk.case, patience=verdict.patience)
         if confirmed.kind == verdict.kind:
             return replace(shrunk, verdict=confirmed)
         return Shrunk(case, verdict, shrunk.tried, False)
@@ -177,11 +178,12 @@ class Triage:
         says = title(found.symptom, sentences, found.step)
         if self._faults:
             says += f"\nNot a bug of the framework's own: planted by {', '.join(self._faults)}."
+        arm_seconds = _ARM_SECONDS if shrunk.verdict.patience else self._arm_seconds
         running = self._store.folder / "running"
         text, cold = "", Cold(0, "")
         for shown in (found.shown, None):
             tried = text
-            wanted = Wanted(found.step, says, self._arm_seconds, shown)
+            wanted = Wanted(found.step, says, arm_seconds, shown)
             text = self._harness.repro(shrunk.case, wanted)
             if text != tried:
                 cold = run_cold(self._harness.server, self._faults, text, running)
@@ -197,7 +199,8 @@ class Triage:
         exposing = difference.step
         behaviour = dict(shrunk.verdict.behaviour).get(exposing, ())
         seconds = self._seconds * BLAME_SHARE
-        blame = Blame(self._codec, self._oracle.recheck, shrunk.case, shrunk.verdict, seconds)
+        judge = partial(self._oracle.recheck, patience=shrunk.verdict.patience)
+        blame = Blame(self._codec, judge, shrunk.case, shrunk.verdict, seconds)
         return Finding(
             identity.name,
             self._harness.name,
