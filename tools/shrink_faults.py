@@ -49,20 +49,20 @@ class Result:
     complete: bool
 
 
-def failing(rng: random.Random, oracle: Oracle, shortest: TestCase) -> Iterator[TestCase]:
+def failing(rng: random.Random, shortest: TestCase, count: int) -> Iterator[TestCase]:
     """Hidden sequences of at least 12 steps."""
     for _ in range(TRIES):
-        case = hidden(rng, shortest)
+        case = hidden(rng, shortest, count=count)
         if len(case.steps) >= LEAST_STEPS:
             yield case
 
 
-def shrink(fault: str, each: int, seconds: float, seed: int) -> Iterator[Result]:
+def shrink(fault: str, each: int, count: int, seconds: float, seed: int) -> Iterator[Result]:
     """Shrink `each` failing sequences of one fault."""
     server = ForkServer(HARNESS.name, (fault,))
     oracle, rng, done = Oracle(HARNESS, server, LIMITS), random.Random(seed), 0
     try:
-        for case in failing(rng, oracle, SHORTEST[fault]):
+        for case in failing(rng, SHORTEST[fault], count):
             verdict = oracle.judge(case)
             if verdict.kind == "stateful":
                 yield _shrunk(fault, oracle, case, verdict, seconds)
@@ -96,6 +96,7 @@ def show(results: list[Result]) -> None:
 def main(
     only: Annotated[str, typer.Option(help="comma-separated names")] = "",
     each: Annotated[int, typer.Option(help="sequences a fault")] = 2,
+    steps: Annotated[int, typer.Option(help="steps of a sequence, before some are left out")] = 24,
     seconds: Annotated[float, typer.Option(help="time for one shrink")] = 60,
     seed: int = 1,
     output: Annotated[Path | None, typer.Option(help="write the results as JSON")] = None,
@@ -104,7 +105,7 @@ def main(
     names = only.split(",") if only else list(SHORTEST)
     results = []
     for name in names:
-        for result in shrink(name, each, seconds, seed):
+        for result in shrink(name, each, steps, seconds, seed):
             print(json.dumps(asdict(result)), flush=True)
             results.append(result)
     show(results)
