@@ -3,12 +3,14 @@
     python tools/case_costs.py torch_inductor --cases 200
     python tools/case_costs.py torch_inductor --cases 1000 --source bytes --eager-only
     python tools/case_costs.py torch_inductor --cases 500 --layer eager --output alarms/
+    python tools/case_costs.py torch_inductor --cases 1000 --layer inductor --first --output alarms/
     python tools/case_costs.py jax_xla --cases 200 --source corpus --corpus corpus/
 
 `--source random` draws the cases that a campaign starts from, `--source bytes` decodes random
-bytes, `--source corpus` takes files of a corpus: the same ones for every target. The overhead is
-the share of the wall time that is not spent in steps of programs: everything but the framework's
-compiling and running.
+bytes, `--source corpus` takes files of a corpus: the same ones for every target. With `--first`
+each is one plain call: what alarms then is no matter of state. The overhead is the share of the
+wall time that is not spent in steps of programs: everything but the framework's compiling and
+running.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from rondo.generate import random_case  # noqa: E402
 from rondo.oracle import Oracle, Verdict  # noqa: E402
 from rondo.signature import signatures  # noqa: E402
 from rondo.tell import told  # noqa: E402
-from rondo.testcase import TestCase  # noqa: E402
+from rondo.testcase import Call, TestCase  # noqa: E402
 
 
 def cases(
@@ -129,12 +131,15 @@ def main(
     corpus: Annotated[Path | None, typer.Option(help="folder for --source corpus")] = None,
     seed: int = 1,
     layer: Annotated[str, typer.Option(help="run all cases on this layer")] = "",
+    first: Annotated[bool, typer.Option(help="one plain call of each model")] = False,
     eager_only: Annotated[bool, typer.Option(help="only ask whether cases are valid")] = False,
     output: Annotated[Path | None, typer.Option(help="keep the cases that do not pass")] = None,
 ) -> None:
     """Judge many cases and print what they cost."""
     harness = base.load(target)
     given = cases(Codec(harness.vocabulary), source, count, seed, layer, corpus)
+    if first:
+        given = [case.with_steps((Call(),)) for case in given]
     server = ForkServer(target)
     server.start()
     print(f"server ready after {server.start_seconds:.1f} s")
