@@ -34,6 +34,9 @@ _TOLERANCES = {
 _REFERENCE_TRUST = {"float64": 1e-6, "float32": 1e-2, "float16": 0.1, "bfloat16": 0.3}
 """How far, relative to its magnitude, eager execution may be from the reference for the reference
 to be one: where random numbers depend on the element type, it is another computation."""
+_LEAST_MAGNITUDE = 0.01
+"""Of a reference, for that question: where all but nothing is left of a difference, eager execution
+is far from it in proportion."""
 _REFERENCE_FLOOR = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3, "bfloat16": 2e-2}
 
 
@@ -132,6 +135,6 @@ def _near_reference(
     eager_error = float(np.sqrt(np.mean((expected - reference) ** 2)))
     error = float(np.sqrt(np.mean((actual - reference) ** 2)))
     floor = _REFERENCE_FLOOR[precision] * scale
-    if eager_error > _REFERENCE_TRUST[precision] * scale:
+    if eager_error > _REFERENCE_TRUST[precision] * max(scale, _LEAST_MAGNITUDE):
         return False
     return error <= _TOLERANCES[precision].factor * eager_error + floor

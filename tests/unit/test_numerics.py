@@ -68,3 +68,10 @@ def test_a_float32_value_made_of_bfloat16_ones_is_as_exact_as_these_are() -> Non
     assert difference(eager, got, precision=coarsest(["float32", "bfloat16", "int32"])) == ""
     assert difference(eager, seen([1.3]), precision="bfloat16") != ""
     assert coarsest(["int32"]) == ""
+
+
+def test_what_cancels_out_is_judged_by_how_far_eager_is_from_the_reference() -> None:
+    wide, eager = seen([-1.4e-11, 1e-11], "float64"), seen([6.6e-5, -6.6e-5])
+    assert difference(eager, seen([0.0, 0.0])) != ""
+    assert difference(eager, seen([0.0, 0.0]), wide) == ""
+    assert difference(eager, seen([4e-4, -4e-4]), wide) != ""
