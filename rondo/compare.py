@@ -53,6 +53,11 @@ class Difference:
         return self.symptom, self.where.partition(":")[0]
 
 
+def handed_on(record: StepRecord) -> frozenset[Observation]:
+    """What a step leaves to the steps after it, arguments that it may have changed included."""
+    return frozenset(o for o in record.observations if o.role in _KEPT_ROLES | {"input"})
+
+
 def step_difference(
     harness: Harness,
     eager: StepRecord,
