@@ -118,8 +118,9 @@ class Progress:
         share = own / self.wall_seconds if self.wall_seconds else 0.0
         return (
             f"{self.line(features)}\n"
-            f"{self.child_seconds:.0f} s in child processes, {share:.1%} of the cases' time outside"
-            f"\nfindings are in {folder}: `rondo findings {folder}` lists them"
+            f"{self.child_seconds:.0f} s in child processes; "
+            f"Rondo itself took {share:.1%} of the cases' time\n"
+            f"findings are in {folder}: `rondo findings {folder}` lists them"
         )
 
     def corpus_size(self) -> int | None:

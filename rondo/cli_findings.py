@@ -17,7 +17,6 @@ from rondo.cli_shared import (
     FaultOption,
     FolderArgument,
     JsonOption,
-    TargetOption,
     UndocumentedOption,
     belonging,
     load_harness,
@@ -127,7 +126,10 @@ def known(
     folder: Annotated[
         Path | None, typer.Argument(help="A findings folder to count in (default: none).")
     ] = None,
-    target: TargetOption = DEFAULT_TARGET,
+    target: Annotated[
+        str,
+        typer.Option(metavar="NAME", help=f"Default: the findings' own, or {DEFAULT_TARGET}."),
+    ] = "",
     as_json: JsonOption = False,
 ) -> None:
     """List the known issues of a target, with what they explain in a findings folder."""
@@ -135,12 +137,16 @@ def known(
 
     from rondo.known import read, tally
 
-    harness = load_harness(target)
-    stored = open_store(folder).findings() if folder else ()
+    stored = list(open_store(folder).findings()) if folder else []
+    met = {finding.target for finding in stored}
+    harness = load_harness(target or (met.pop() if len(met) == 1 else DEFAULT_TARGET))
     ours = [finding for finding in stored if finding.target == harness.name]
     found = tally(read(harness.folder / "known.toml"), ours, harness.package)
     if as_json:
         typer.echo(msgspec.json.encode(found))
+        return
+    if not found:
+        typer.echo(f"no issues of {harness.name} are known")
         return
     table = Table(
         Column("issue", overflow="fold"),

@@ -73,16 +73,24 @@ def read_case(path: Path, codec: Codec) -> TestCase:
     Raises FormatError for a file that cannot be read or holds none.
     """
     from rondo.codec import read_case_bytes
-    from rondo.jsonform import from_json
 
     try:
         if path.suffix == ".json":
-            return from_json(path.read_bytes(), codec)
+            return _from_json(path, codec)
         return codec.decode(read_case_bytes(path))
     except OSError as error:
         raise FormatError(
             f"{path} cannot be read: {error.strerror}", "give the path of a test case"
         ) from error
+
+
+def _from_json(path: Path, codec: Codec) -> TestCase:
+    from rondo.jsonform import from_json
+
+    try:
+        return from_json(path.read_bytes(), codec)
+    except FormatError as error:
+        raise FormatError(f"{path}: {error.what}", error.advice) from error
 
 
 def open_store(folder: Path) -> Store:

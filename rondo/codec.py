@@ -271,7 +271,7 @@ def read_case_bytes(path: Path) -> bytes:
     if data and len(data) <= HEADER:
         raise FormatError(
             f"{path} has {len(data)} bytes: a test case has more than {HEADER}",
-            "the file is truncated; take it from the findings or the corpus again",
+            "it is truncated, or no test case at all: move it out of the folder",
         )
     if data and data[0] != FORMAT:
         raise FormatError(

@@ -179,7 +179,7 @@ def _read(path: Path) -> Finding:
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError) as error:
         raise FormatError(
             f"{path} is damaged: {error}",
-            f"move {path.parent} away; its case.bin can be replayed and found again",
+            f"move {path} away; the case.bin beside it can be replayed and found again",
         ) from error
     return found
 

@@ -84,7 +84,9 @@ every step. Floating-point values may differ by the bounds in the program, which
 the framework's defaults{{ ", and by rounding as a float64 reference shows it" if reference }}."""
 
 _REPRO = """\
-`python repro.py` exits with 1 while the bug is there, 0 when it is gone, 2 when it cannot tell:
+`python {{ "-m rondo.cold " + finding.target + " " if finding.faults }}repro.py\
+{% for fault in finding.faults %} --fault {{ fault }}{% endfor %}` exits with 1 while the bug is \
+there, 0 when it is gone, 2 when it cannot tell:
 
 ```python
 {{ repro }}```"""

@@ -127,9 +127,12 @@ class Statistics:
             mutators=search.yields.report(),
         )
         try:
-            with self._path.open("ab") as file:
+            with self._path.open("a+b") as file:
                 # A line of its own even where a driver died while it wrote the one before.
-                file.write(b"\n" + msgspec.json.encode(snapshot) + b"\n")
+                if file.seek(0, os.SEEK_END):
+                    file.seek(-1, os.SEEK_END)
+                start = b"\n" if file.read(1) not in (b"", b"\n") else b""
+                file.write(start + msgspec.json.encode(snapshot) + b"\n")
         except OSError as error:
             raise RondoError(
                 f"cannot write {self._path}: {error.strerror}", "free some disk space"

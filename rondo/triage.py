@@ -178,6 +178,7 @@ class Triage:
         says = title(found.symptom, sentences, found.step)
         if self._faults:
             says += f"\nNot a bug of the framework's own: planted by {', '.join(self._faults)}."
+            says += "\nOn its own this program finds it gone: the report tells how to plant it."
         arm_seconds = _ARM_SECONDS if shrunk.verdict.patience else self._arm_seconds
         running = self._store.folder / "running"
         text, cold = "", Cold(0, "")
