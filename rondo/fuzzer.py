@@ -6,6 +6,7 @@ reported to libFuzzer as features; alarms go to triage. The driver imports no fr
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import signal
@@ -25,7 +26,7 @@ from rondo.executor.protocol import Executor
 from rondo.feedback import Feedback
 from rondo.findings import Store
 from rondo.memory import Memory
-from rondo.options import Options, handed_on, parse
+from rondo.options import HANDED_ON, Options, flags_of, handed_on, parse
 from rondo.oracle import FAILING, Limits, Oracle, Verdict
 from rondo.search import Search
 from rondo.shrink import same_failure
@@ -265,6 +266,7 @@ def run(target: str) -> None:
     except (RondoError, OSError) as error:
         print(f"error: {_told(error)}", file=sys.stderr)
         sys.exit(2)
+    os.environ[HANDED_ON] = json.dumps(flags_of(options))
     _fuzz(fuzzer, handed_on(script, options))
 
 

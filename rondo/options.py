@@ -1,13 +1,15 @@
 """The command line of the fuzz scripts: Rondo's `--flags` next to libFuzzer's own `-flags`.
 
 libFuzzer starts itself again for `-jobs`, `-fork`, `-merge` and `-minimize_crash`, through the
-shell and with the same arguments; so every Rondo flag is handed on in the form `--name=value`,
-which libFuzzer ignores.
+shell and with its own arguments; Rondo's flags, of which it knows nothing, get to those processes
+in the environment.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import shlex
 import sys
 from dataclasses import dataclass
@@ -15,6 +17,8 @@ from pathlib import Path
 
 from rondo.errors import RondoError
 
+HANDED_ON = "RONDO_FLAGS"
+"""The variable with the flags of the process that libFuzzer was started in, as a JSON list."""
 MOST_MEGABYTES = 1 << 20
 FORK_JOB_SECONDS = 60
 """The least time for one job of `-fork`."""
@@ -111,11 +115,12 @@ def _parser(script: str) -> argparse.ArgumentParser:
 
 
 def parse(script: str, arguments: list[str]) -> Options:
-    """Read a fuzz script's command line.
+    """Read a fuzz script's command line, and what the process before it handed on.
 
     Raises RondoError for a positional argument that is neither a folder nor a file.
     """
-    given, rest = _parser(script).parse_known_args(arguments)
+    before = json.loads(os.environ.get(HANDED_ON, "[]"))
+    given, rest = _parser(script).parse_known_args([*before, *arguments])
     unknown = [a for a in rest if a.startswith("--")]
     if unknown:
         raise RondoError(f"unknown flag {unknown[0]}", f"python {script} --help lists the flags")
@@ -164,8 +169,7 @@ def _check_shell(options: Options) -> None:
     """libFuzzer hands its own child processes' command lines to a shell without quoting them."""
     if not any(options.flag(name) for name in ("jobs", "fork", "merge", "minimize_crash")):
         return
-    given = [*options.positional, str(options.findings), *options.faults, str(options.log or "")]
-    for text in filter(None, given):
+    for text in options.positional:
         if shlex.quote(text) != text:
             raise RondoError(
                 f"libFuzzer cannot start itself again with the path {text!r}",
@@ -179,8 +183,8 @@ def _absolute(fault: str) -> str:
     return f"{Path(path).absolute()}:{name}" if colon else fault
 
 
-def handed_on(script: Path, options: Options) -> list[str]:
-    """The argument list for Atheris; its first entry is a command that a shell can run again."""
+def flags_of(options: Options) -> list[str]:
+    """Rondo's flags, for the processes that libFuzzer starts."""
     flags = [f"--findings={options.findings}", f"--oracle={options.oracle}"]
     flags += [f"--executor={options.executor}", f"--mutator={options.mutator}"]
     flags += [f"--fault={fault}" for fault in options.faults]
@@ -192,8 +196,12 @@ def handed_on(script: Path, options: Options) -> list[str]:
     flags += ["--undocumented"] * options.undocumented
     flags += [f"--log={options.log.absolute()}"] if options.log else []
     flags += ["--no-mcmc"] * (not options.mcmc)
-    flags += ["--no-novelty"] * (not options.novelty)
+    return flags + ["--no-novelty"] * (not options.novelty)
+
+
+def handed_on(script: Path, options: Options) -> list[str]:
+    """The argument list for Atheris; its first entry is a command that a shell can run again."""
     given = [a for a in options.libfuzzer if not a.startswith("-max_total_time=")]
     ends = [f"-max_total_time={options.total_seconds}"] if options.total_seconds else []
     command = f"{shlex.quote(sys.executable)} {shlex.quote(str(script.resolve()))}"
-    return [command, *flags, *given, *ends]
+    return [command, *given, *ends]

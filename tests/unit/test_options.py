@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from rondo.errors import RondoError
-from rondo.options import FORK_JOB_SECONDS, handed_on, parse
+from rondo.options import FORK_JOB_SECONDS, HANDED_ON, flags_of, handed_on, parse
 
 SCRIPT = "fuzz/toy.py"
 
@@ -19,11 +20,13 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "corpus"
 
 
-def test_what_is_handed_on_means_the_same(corpus: str) -> None:
+def test_what_is_handed_on_means_the_same(corpus: str, monkeypatch: pytest.MonkeyPatch) -> None:
     flags = ["--no-mcmc", "--no-coverage", "--undocumented", "--mutator=random", "--memory=512"]
     first = parse(SCRIPT, [corpus, "-runs=7", "-max_total_time=9", "--log=log", *flags])
     command, *rest = handed_on(Path(SCRIPT), first)
     assert command.endswith("fuzz/toy.py")
+    assert not any(argument.startswith("--") for argument in rest)
+    monkeypatch.setenv(HANDED_ON, json.dumps(flags_of(first)))
     again = parse(SCRIPT, rest)
     assert (again.mcmc, again.coverage, again.undocumented) == (False, False, True)
     assert (again.mutator, again.megabytes, again.findings) == ("random", 512, first.findings)
