@@ -48,7 +48,7 @@ VOCABULARY = Vocabulary(
         Setting("layer", LAYERS, (256,)),
         Setting("options", ("none", "keep_unused", "inline"), (216, 20, 20)),
         Setting("x64", ("off", "on"), (208, 48)),
-        Setting("cache", ("none", "persistent"), (176, 80)),
+        Setting("cache", ("none", "persistent"), (128, 128)),
     ),
     dimensions=OWN_DIMENSIONS,
     events=OWN_EVENTS,
