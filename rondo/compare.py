@@ -97,7 +97,7 @@ def _exception_difference(
     if got.error and not eager.error:
         page = harness.documented(got.error, got.message)
         symptom = "documented" if page else "exception"
-        detail = page or f"{got.error[0]}: {got.message.splitlines()[0][:160]}"
+        detail = page or f"{got.error[0]}: {_said(got.message)}"
         return Difference(eager.step, symptom, f"exception:{got.error[0]}", detail)
     if eager.error and not got.error:
         detail = f"no exception instead of {eager.error[0]}"
@@ -106,6 +106,12 @@ def _exception_difference(
         detail = f"{got.error[0]} instead of {eager.error[0]}"
         return Difference(eager.step, "exception", f"exception:{got.error[0]}", detail)
     return None
+
+
+def _said(message: str) -> str:
+    """An exception's first line, and the second where the first only announces it."""
+    first, *others = message.splitlines() or [""]
+    return " ".join([first, *others[: first.endswith(":")]])[:160]
 
 
 def _by_place(seen: tuple[Observation, ...]) -> dict[tuple[str, str], Observation]:

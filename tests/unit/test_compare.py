@@ -1,4 +1,4 @@
-"""How a step is compared: what a narrow type has rounded stays rounded in what is kept."""
+"""How a step is compared: what a narrow type has rounded stays so, an exception says why."""
 
 from __future__ import annotations
 
@@ -39,3 +39,17 @@ def test_more_than_the_rounding_is_a_difference_all_the_same() -> None:
     eager, got = record("eager", 1, "gradient", 1.0), record("retained", 1, "gradient", 2.0)
     found = step_difference(toy.HARNESS, eager, got, None, (NARROW,))
     assert found is not None and found.symptom == "wrong_gradient"
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("", "E: "),
+        ("one\ntwo", "E: one"),
+        ("backend='inductor' raised:\nRuntimeError: why\nmore", "raised: RuntimeError: why"),
+    ],
+)
+def test_an_exception_is_told_by_what_it_says(message: str, said: str) -> None:
+    got = StepRecord("retained", 0, (), ("E",), message)
+    found = step_difference(toy.HARNESS, StepRecord("eager", 0), got)
+    assert found is not None and found.detail.endswith(said)
