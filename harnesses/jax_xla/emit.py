@@ -43,10 +43,11 @@ _IMPORTS = {
     "types.": "import types",
     "typing.": "import typing",
 }
-_CACHE = (
+CACHE = (
     'jax.config.update("jax_compilation_cache_dir", tempfile.mkdtemp())',
     'jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)',
 )
+"""What a program with a persistent cache begins with."""
 
 
 def emit(case: TestCase) -> Program:
@@ -232,7 +233,7 @@ def _module(case: TestCase, model: Form, functions: list[list[str]]) -> str:
     if case.setting("x64", "off") == "on":
         config.append('jax.config.update("jax_enable_x64", True)')
     if case.setting("cache", "none") == "persistent":
-        config += _CACHE
+        config += CACHE
     text = "\n".join([*config, helpers, body])
     top = [*needed_imports(_IMPORTS, text), "", "import jax", "import jax.numpy as jnp"]
     if "np." in text.replace("jnp.", ""):

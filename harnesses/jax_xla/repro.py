@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from harnesses.base import Program, Shown, Wanted
 from harnesses.flat import Flat, without
+from harnesses.jax_xla.emit import CACHE
 from harnesses.standalone import Look, Parts, standalone
 
 _LOOK_ALL = '''
@@ -83,8 +84,17 @@ def _flat(program: Program) -> Flat:
     )
 
 
+def _without_cache(program: Program) -> tuple[Program, tuple[str, ...]]:
+    """The program, and the lines that set up its persistent cache: each arm needs one of its own,
+    or what one arm compiles is there for the next."""
+    own = "\n".join(CACHE)
+    module = program.text.replace(f"\n{own}\n", "\n")
+    return (program, ()) if module == program.text else (replace(program, text=module), CACHE)
+
+
 def repro(program: Program, wanted: Wanted) -> str:
     """The standalone text of a program that shows a bug."""
+    program, cache = _without_cache(program)
     plain = 'options["' not in program.text  # what `State.jit` adds to every compiled function
     wanted = wanted if plain else replace(wanted, shown=None)
     parts = Parts(
@@ -93,6 +103,7 @@ def repro(program: Program, wanted: Wanted) -> str:
         flat=_flat(program),
         versions='"jax", jax.__version__',
         step="play(step, s, arm)",
+        begin=cache,
         imports=(
             "import jax",
             "import jax.numpy as jnp",

@@ -13,6 +13,7 @@ from rondo.confirm import COLD_RUNS, cold
 from rondo.errors import FormatError
 from rondo.executor.protocol import EAGER, Job, Observation, Outcome
 from rondo.oracle import Limits, Oracle
+from rondo.testcase import TestCase
 from tests.cases import call, case, event, through_bytes
 from tests.frameworks.conftest import judging, serving
 from tests.frameworks.public_jax_bugs import FAULTS, PUBLIC_BUGS
@@ -65,14 +66,20 @@ def test_a_dying_child_is_a_stateful_verdict(fault: str, symptom: str) -> None:
 
 
 @pytest.mark.framework
-def test_a_crash_is_confirmed_in_cold_interpreters(tmp_path: Path) -> None:
-    fault = "crash_on_retrace"
+@pytest.mark.parametrize(
+    ("fault", "given"),
+    [("crash_on_retrace", SHAPES_DIFFER), ("disk_constants", FAULTS["disk_constants"])],
+)
+def test_a_finding_is_confirmed_in_cold_interpreters(
+    fault: str, given: TestCase, tmp_path: Path
+) -> None:
     with judging("jax_xla", fault) as oracle:
-        difference = oracle.judge(SHAPES_DIFFER).difference
+        difference = oracle.judge(given).difference
     assert difference is not None
-    text = HARNESS.repro(SHAPES_DIFFER, Wanted(1, "crash", 60, difference.shown))
-    assert cold(HARNESS.server, (fault,), text, tmp_path).confirmed == COLD_RUNS
-    assert cold(HARNESS.server, (), text, tmp_path).confirmed == 0
+    for shown in (difference.shown, None):
+        text = HARNESS.repro(given, Wanted(difference.step, fault, 60, shown))
+        assert cold(HARNESS.server, (fault,), text, tmp_path).confirmed == COLD_RUNS
+        assert cold(HARNESS.server, (), text, tmp_path).confirmed == 0
 
 
 @pytest.mark.framework
