@@ -27,6 +27,8 @@ _RESERVED = set(
 )
 _SETUP = set("__init__ extra_repr __repr__ reset_parameters __setstate__ __getstate__".split())
 _MOST_AXES, _MOST_ATTRIBUTES, _MOST_TRACE = 40, 24, 1600
+_IMPORTING = {"exec_module", "import_module"}
+"""The functions that the text of a factory imports the module with."""
 _ADVICE = "the factory returns (model, inputs), or give --input name:shape:dtype"
 
 
@@ -39,7 +41,7 @@ def _examined(factory: Callable[[], Any]) -> Facts:
     try:
         made = factory()
     except Exception as error:
-        return Facts(f"the factory raises {_said(error)}", _trace(error))
+        return Facts(_why_none(error), _trace(error))
     form, model, args, kwargs = _arranged(made)
     if not callable(model):
         kind = type(model).__name__
@@ -268,6 +270,15 @@ def _unseen(out: Any) -> Iterable[str]:
 
 def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error).strip()[:300]}"
+
+
+def _why_none(error: Exception) -> str:
+    """Why there is no model: the module, the factory's name in it, or the factory itself."""
+    inside = [frame.name for frame in traceback.extract_tb(error.__traceback__)][2:3]
+    if not inside and isinstance(error, AttributeError):
+        return str(error)
+    what = "the module cannot be imported:" if {*inside} & _IMPORTING else "the factory raises"
+    return f"{what} {_said(error)}"
 
 
 def _trace(error: Exception) -> str:

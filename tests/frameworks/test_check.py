@@ -81,12 +81,19 @@ def test_a_stateful_bug_is_a_finding_with_a_repro(checked, tmp_path: Path) -> No
         ("nonsense", "the factory gives int, which is no module"),
         ("broken", r"the model raises in eager mode: RuntimeError(?s:.*)in forward"),
         ("images_alone", "the model raises in eager mode: TypeError.*--input name:shape"),
-        ("gone", "has no attribute 'gone'"),
+        ("gone", "own_models.py:gone: module .* has no attribute 'gone'"),
     ],
 )
 def test_what_cannot_be_checked_is_told(checked, name: str, message: str) -> None:
     with pytest.raises(SetupError, match=message):
         checked(name)
+
+
+def test_a_module_that_cannot_be_imported_is_told(server: OneServer, tmp_path: Path) -> None:
+    (tmp_path / "broken_file.py").write_text("def f(:\n")
+    source = parse_source("broken_file.py:f", tmp_path)
+    with pytest.raises(SetupError, match="the module cannot be imported: SyntaxError"):
+        check_on(server, source, Wishes(findings=tmp_path), print, print)
 
 
 def test_a_nondeterministic_model_is_no_alarm(checked) -> None:
