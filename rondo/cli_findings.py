@@ -23,9 +23,10 @@ from rondo.cli_shared import (
     open_store,
     read_case,
 )
-from rondo.errors import RondoError
+from rondo.errors import FormatError, RondoError
 
 if TYPE_CHECKING:
+    from rondo.findings import Finding
     from rondo.resume import Shrinking
 
 
@@ -78,23 +79,29 @@ def _shrunk_lines(done: Shrinking) -> list[str]:
 
 
 def findings(folder: FolderArgument = Path("findings"), as_json: JsonOption = False) -> None:
-    """List the findings of a folder, sorted by symptom."""
-    from rich.table import Table
-
-    found = sorted(open_store(folder).findings(), key=lambda f: (f.symptom, f.name))
+    """List the findings of a folder, sorted by symptom; a damaged one is named after the others."""
+    damaged: list[FormatError] = []
+    found = sorted(open_store(folder).findings(damaged), key=lambda f: (f.symptom, f.name))
     if as_json:
         typer.echo(msgspec.json.encode(found))
-        return
-    table = Table(
-        "finding", "steps", "seen", "what happens", "what differs", "known", show_lines=True
-    )
+    else:
+        _show(found)
+    for error in damaged[:1]:
+        raise error
+
+
+def _show(found: list[Finding]) -> None:
+    from rich.table import Column, Table
+
+    name = Column("finding", overflow="fold")
+    table = Table(name, "steps", "seen", "what happens", "what differs", "known", show_lines=True)
     for one in found:
         steps = f"{one.steps[0]} > {one.steps[1]}"
         story = "; ".join(one.sentences[: one.exposing + 1])
         known = "; ".join([*(f"planted: {fault}" for fault in one.faults), one.known])
         row = (one.name, steps, str(one.seen), story, one.detail, known.removesuffix("; "))
         table.add_row(*map(escape, row))
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
 def report(

@@ -162,10 +162,18 @@ class Store:
         if found is not None:
             self.write(msgspec.structs.replace(found, seen=found.seen + 1), {})
 
-    def findings(self) -> Iterator[Finding]:
-        """Every whole finding, by name."""
+    def findings(self, damaged: list[FormatError] | None = None) -> Iterator[Finding]:
+        """Every whole finding, by name.
+
+        Raises FormatError at a damaged one, unless there is a list to put that in.
+        """
         for path in sorted(self.folder.glob("*/verdict.json")):
-            yield _read(path)
+            try:
+                yield _read(path)
+            except FormatError as error:
+                if damaged is None:
+                    raise
+                damaged.append(error)
 
 
 def _read(path: Path) -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -106,10 +107,20 @@ def test_findings_are_listed_by_symptom(found: Path) -> None:
 
 
 def test_known_issues_are_listed_with_their_hits(found: Path) -> None:
-    listed = json.loads(rondo("known", found, "--json").stdout)
+    listed = json.loads(rondo("known", found, "--target", "torch_inductor", "--json").stdout)
     assert {entry["status"] for entry in listed} == {"not met"}
     assert all(entry["entry"]["url"].startswith("https://") for entry in listed)
     assert "pytorch#197860" in rondo("known").stdout
+    assert "no issues of toy are known" in rondo("known", found).stdout
+
+
+def test_a_damaged_finding_is_named_after_the_others(found: Path, tmp_path: Path) -> None:
+    shutil.copytree(found, tmp_path / "all")
+    (tmp_path / "all" / "wrong").mkdir()
+    (tmp_path / "all" / "wrong" / "verdict.json").write_text("{")
+    done = rondo("findings", tmp_path / "all", code=2)
+    assert "wrong_result" in done.stdout
+    assert "wrong/verdict.json is damaged" in done.stderr.replace("\n", "")
 
 
 def test_shell_completion_is_offered() -> None:
