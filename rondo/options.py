@@ -169,7 +169,7 @@ def _check_shell(options: Options) -> None:
     """libFuzzer hands its own child processes' command lines to a shell without quoting them."""
     if not any(options.flag(name) for name in ("jobs", "fork", "merge", "minimize_crash")):
         return
-    for text in options.positional:
+    for text in (*options.positional, str(options.findings)):
         if shlex.quote(text) != text:
             raise RondoError(
                 f"libFuzzer cannot start itself again with the path {text!r}",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -13,15 +15,14 @@ from rondo.confirm import Cold
 from rondo.executor.client import ForkServer
 from rondo.findings import Store
 from rondo.identity import Identity, identify
-from rondo.oracle import Oracle
-from rondo.shrink import Shrinker
+from rondo.oracle import Oracle, Verdict
+from rondo.shrink import Shrinker, Shrunk
+from rondo.testcase import TestCase
 from rondo.triage import DOUBTS, Triage, Triaged
 from tests.toy.hidden import CODEC, hidden
 from tests.toy.shortest import SHORTEST
 
 DEADLY = {"crash", "hang", "memory"}
-UNLIKE = ("closure_guard", "crash")
-"""Two faults of which one ends the process."""
 PAIR = ("closure_guard", "hook_guard")
 CAMPAIGNS = 10
 ONE = "closure_guard"
@@ -84,26 +85,27 @@ def test_two_faults_in_one_run_give_two_findings(tmp_path: Path) -> None:
     assert changes == [("add_forward_hook",), ("set_closure_cell",)]
 
 
-def test_what_is_met_after_the_end_is_left_to_the_next_campaign(tmp_path: Path) -> None:
-    server, rng = ForkServer("toy", UNLIKE), random.Random(3)
+@pytest.mark.parametrize(("ends", "found"), [(0.0, 1), (math.inf, 2)])
+def test_what_is_met_after_the_end_is_left_to_the_next_campaign(
+    ends: float, found: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = ForkServer("toy", PAIR)
     oracle, store = Oracle(HARNESS, server), Store(tmp_path)
-    triage = Triage(HARNESS, oracle, store, UNLIKE, say=lambda text: None, ends=0.0)
-    left: list[Path] = []
-    outcomes: list[str] = []
+    triage = Triage(HARNESS, oracle, store, PAIR, 0.0, say=lambda text: None, ends=ends)
+    first, other = (SHORTEST[fault] for fault in PAIR)
+    shrink = triage._shrink
+
+    def meets_other(case: TestCase, verdict: Verdict) -> Shrunk:
+        return replace(shrink(case, verdict), others=(other,) if case == first else ())
+
+    monkeypatch.setattr(triage, "_shrink", meets_other)
     try:
-        for number in range(40):
-            case = hidden(rng, *(SHORTEST[fault] for fault in UNLIKE[:: 1 - 2 * (number % 2)]))
-            verdict = oracle.judge(case)
-            if verdict.kind == "stateful":
-                outcomes.append(triage.alarm(case, verdict, number).outcome)
-            left = list((tmp_path / "running").glob("*.bin"))
-            if left:
-                break
-        verdict = oracle.judge(CODEC.decode(left[0].read_bytes()))
+        assert triage.alarm(first, oracle.judge(first), 0).outcome == "new"
     finally:
         server.close()
-    assert verdict.kind == "stateful"
-    assert len(list(store.findings())) == outcomes.count("new") > 0
+    assert len(list(store.findings())) == found
+    left = [CODEC.decode(path.read_bytes()) for path in (tmp_path / "running").glob("*.bin")]
+    assert left == [other] * (2 - found)
 
 
 def test_what_is_not_confirmed_twice_is_not_tried_a_third_time(
