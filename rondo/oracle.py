@@ -255,7 +255,7 @@ class Oracle:
         The reset arm, in a fresh process, has proved a fresh compile right. So if emptying does not
         help, what the earlier calls left behind outlives the framework's own reset, provided that
         the program state was the same to the bit: it may have been the same but for rounding, and
-        then the step is right for the state that it was given.
+        then other numbers are right for the state that the step was given.
         """
         k = found.step
         again = self._run(program, Arm("retained", 0, stop_after=k))
@@ -264,7 +264,7 @@ class Oracle:
             return Verdict("nondeterministic", found, "the retained arm did not repeat it")
         rewound = self._run(program, Arm("rewound", 0, reset_before=k, stop_after=k))
         still = self._difference_at(k, first, rewound, "rewound", wide)
-        if still is not None and not same_state(first, k):
+        if still is not None and found.array and not same_state(first, k):
             return Verdict("pass", note=ROUNDED)
         note = SURVIVES if still is not None else ""
         return Verdict("stateful", found, note, reset_behaviour=reset_behaviour)

@@ -23,11 +23,12 @@ def number(role: str, path: str, value: float) -> Observation:
 class Arms(Executor):
     """Gives two steps of any arm: the state that the first one leaves, and the second's output.
 
-    Those of `wrong` give the wrong output; the retained arm's state is `state`, that of others 1.
+    Those of `wrong` give the wrong output, or raise where they are `raising`; the retained arm's
+    state is `state`, that of others 1.
     """
 
-    def __init__(self, state: float, wrong: tuple[str, ...]) -> None:
-        self.state, self.wrong = state, wrong
+    def __init__(self, state: float, wrong: tuple[str, ...], raising: bool = False) -> None:
+        self.state, self.wrong, self.raising = state, wrong, raising
 
     def run(self, job: Job) -> Outcome:
         return Outcome({arm.name: self._steps(arm.name) for arm in job.arms})
@@ -39,7 +40,8 @@ class Arms(Executor):
         state = self.state if arm == "retained" else 1.0
         output = WRONG if arm in self.wrong else RIGHT
         left, given = number("buffer", "mean", state), number("output", "out", output)
-        return [StepRecord(arm, 0, (left,)), StepRecord(arm, 1, (given,))]
+        raised = ("ValueError",) if self.raising and arm in self.wrong else ()
+        return [StepRecord(arm, 0, (left,)), StepRecord(arm, 1, (given,), raised, "no")]
 
     def close(self) -> None: ...
 
@@ -62,3 +64,9 @@ def test_what_follows_from_rounding_is_no_matter_of_the_compilers_state(
 ) -> None:
     verdict = Oracle(HARNESS, Arms(state, wrong)).judge(TWO_CALLS)
     assert (verdict.kind, verdict.note) == (kind, note)
+
+
+def test_rounding_does_not_explain_an_exception() -> None:
+    arms = Arms(1.000001, ("retained", "rewound"), raising=True)
+    verdict = Oracle(HARNESS, arms).judge(TWO_CALLS)
+    assert (verdict.kind, verdict.symptom, verdict.note) == ("stateful", "exception", SURVIVES)
