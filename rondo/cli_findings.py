@@ -26,6 +26,8 @@ from rondo.cli_shared import (
 from rondo.errors import FormatError, RondoError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from rondo.findings import Finding
     from rondo.resume import Shrinking
 
@@ -101,7 +103,7 @@ def _show(found: list[Finding]) -> None:
         known = "; ".join([*(f"planted: {fault}" for fault in one.faults), one.known])
         row = (one.name, steps, str(one.seen), story, one.detail, known.removesuffix("; "))
         table.add_row(*map(escape, row))
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
+    _print(table)
 
 
 def report(
@@ -170,6 +172,11 @@ def known(
         row = (f"{entry.id}\n{entry.url}", entry.reason, ", ".join(filter(None, what)))
         counts = (entry.versions or "all", str(len(one.findings)), str(one.cases), one.status)
         table.add_row(*map(escape, (*row, *counts)))
+    _print(table)
+
+
+def _print(table: Table) -> None:
+    """Print a table, wide where no terminal says how wide."""
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 

@@ -18,11 +18,6 @@ from rondo.models.operators import EDITS, FAMILY, OPERATORS, SENSES
 from rondo.testcase import Call, Deviation, Event, Model, Operator, SourceTest, Step, TestCase
 from rondo.vocabulary import BATCHES, EventKind
 
-
-def _takes_tensor(name: str) -> bool:
-    return OPERATORS[name].argument == "tensor"
-
-
 _ARCHITECTURES = {
     name: 1 / len(make(0, 0).nodes) for name, make in ARCHITECTURES.items() if name != "nothing"
 }
@@ -32,7 +27,9 @@ _TENSOR_WEIGHT = 3
 """How much more often than other operators those are drawn that take a second tensor: aliasing,
 batching and differentiating by one argument need it."""
 _STATEFUL = tuple(
-    name for name in FAMILY for _ in range(_TENSOR_WEIGHT if _takes_tensor(name) else 1)
+    name
+    for name in FAMILY
+    for _ in range(_TENSOR_WEIGHT if OPERATORS[name].argument == "tensor" else 1)
 )
 _ORDINARY_SHARE = 0.11
 """How many of the operators drawn carry no state, however many there are to choose from: they give

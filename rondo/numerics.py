@@ -31,7 +31,7 @@ _TOLERANCES = {
     "float16": Tolerance(4e-3, 4e-3, 8.0),
     "bfloat16": Tolerance(3e-2, 3e-2, 8.0),
 }
-_REFERENCE_TRUST = {"float64": 1e-6, "float32": 1e-2, "float16": 0.1, "bfloat16": 0.3}
+REFERENCE_TRUST = {"float64": 1e-6, "float32": 1e-2, "float16": 0.1, "bfloat16": 0.3}
 """How far, relative to its magnitude, eager execution may be from the reference for the reference
 to be one: where random numbers depend on the element type, it is another computation."""
 _LEAST_MAGNITUDE = 0.01
@@ -135,6 +135,6 @@ def _near_reference(
     eager_error = float(np.sqrt(np.mean((expected - reference) ** 2)))
     error = float(np.sqrt(np.mean((actual - reference) ** 2)))
     floor = _REFERENCE_FLOOR[precision] * scale
-    if eager_error > _REFERENCE_TRUST[precision] * max(scale, _LEAST_MAGNITUDE):
+    if eager_error > REFERENCE_TRUST[precision] * max(scale, _LEAST_MAGNITUDE):
         return False
     return error <= _TOLERANCES[precision].factor * eager_error + floor

@@ -38,12 +38,11 @@ from rondo.generate import random_model  # noqa: E402
 from rondo.models.architectures import ARCHITECTURES  # noqa: E402
 from rondo.models.grow import grow  # noqa: E402
 from rondo.models.operators import FAMILIES, OPERATORS  # noqa: E402
+from rondo.numerics import REFERENCE_TRUST  # noqa: E402
 from rondo.oracle import WIDE  # noqa: E402
 from rondo.testcase import Call, Model, TestCase  # noqa: E402
 
 TRACED = Arm("retained", 0, traced=True)
-_CLOSE = {"float64": 1e-6, "float32": 1e-2, "bfloat16": 0.3, "float16": 0.1}
-"""How far an output may be from float64, relative to the root mean square of all its values."""
 _BY_TYPE = frozenset({*FAMILIES["random"], "branch_dtype"})
 """Operators that are meant to give something else in float64."""
 
@@ -97,15 +96,18 @@ def _values(observation: Observation) -> np.ndarray:
 
 def _steady(eager: list[StepRecord], wide: list[StepRecord]) -> bool:
     """Whether float64 gives what eager execution gave: it does not where a value sits so close to a
-    discontinuity that rounding moves it across."""
+    discontinuity that rounding moves it across. Distances are relative to the root mean square of
+    an output's values."""
     wanted = {(o.role, o.path): o for record in wide for o in record.observations}
     for one in (o for record in eager for o in record.observations if o.role == "output"):
         other = wanted.get((one.role, one.path))
-        if one.dtype not in _CLOSE or other is None or one.shape != other.shape:
+        if one.dtype not in REFERENCE_TRUST or other is None or one.shape != other.shape:
             continue
         expected = _values(other)
         scale = float(np.sqrt(np.mean(expected**2))) if expected.size else 0.0
-        if not (np.abs(_values(one) - expected) <= _CLOSE[one.dtype] * (scale or 1.0)).all():
+        if not (
+            np.abs(_values(one) - expected) <= REFERENCE_TRUST[one.dtype] * (scale or 1.0)
+        ).all():
             return False
     return True
 

@@ -24,7 +24,7 @@ from harnesses.emission import (
 from harnesses.event_text import carrier
 from harnesses.jax_xla.arguments import Form, add_arguments, form
 from harnesses.jax_xla.dimensions import EFFECTS, FORWARD_MODE, RAISING_AMBIENTS
-from harnesses.jax_xla.events import EVENT_TEXT
+from harnesses.jax_xla.events import CACHE, EVENT_TEXT
 from harnesses.jax_xla.helpers import HELPERS
 from harnesses.jax_xla.templates import STATIC, TEMPLATES
 from harnesses.jax_xla.vocabulary import VOCABULARY
@@ -43,11 +43,6 @@ _IMPORTS = {
     "types.": "import types",
     "typing.": "import typing",
 }
-CACHE = (
-    'jax.config.update("jax_compilation_cache_dir", tempfile.mkdtemp())',
-    'jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)',
-)
-"""What a program with a persistent cache begins with."""
 
 
 def emit(case: TestCase) -> Program:

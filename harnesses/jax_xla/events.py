@@ -27,6 +27,11 @@ _FLAGS = {
     "async": ("jax_cpu_enable_async_dispatch", ("False", "True")),
 }
 
+CACHE = (
+    'jax.config.update("jax_compilation_cache_dir", tempfile.mkdtemp())',
+    'jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)',
+)
+"""The lines that a new persistent cache takes."""
 _RANDOM = ("noise", "python_random", "random_object", "dropout")
 
 OWN_EVENTS = (
@@ -199,8 +204,7 @@ _ENTRIES: Entry = {
         "use_compilation_cache",
         fresh=(
             "use a new persistent compilation cache",
-            'jax.config.update("jax_compilation_cache_dir", tempfile.mkdtemp())',
-            'jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)',
+            *CACHE,
             "jax.experimental.compilation_cache.compilation_cache.reset_cache()",
         ),
         same=(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from harnesses.base import Program, Shown, Wanted
 from harnesses.flat import Flat, without
-from harnesses.jax_xla.emit import CACHE
+from harnesses.jax_xla.events import CACHE
 from harnesses.standalone import Look, Parts, standalone
 
 _LOOK_ALL = '''
