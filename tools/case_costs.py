@@ -15,12 +15,13 @@ running.
 
 from __future__ import annotations
 
+import contextlib
 import random
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,7 @@ sys.path.insert(0, str(ROOT))
 from harnesses import base  # noqa: E402
 from rondo.codec import Codec, digest, read_case_bytes  # noqa: E402
 from rondo.executor.client import ForkServer  # noqa: E402
+from rondo.executor.processes import resident_bytes  # noqa: E402
 from rondo.executor.protocol import EAGER, Job  # noqa: E402
 from rondo.generate import random_case  # noqa: E402
 from rondo.oracle import Oracle, Verdict  # noqa: E402
@@ -79,38 +81,61 @@ def valid_share(harness: base.Harness, server: ForkServer, given: list[TestCase]
     return valid / len(given)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Judged:
-    """Verdict counts, distinct signatures, wall seconds, and the seconds spent in steps of
-    programs."""
+    """Verdict counts, distinct signatures, wall seconds, the seconds spent in steps of programs,
+    and the bytes of the servers over the cases, as many samples as there are cases."""
 
-    kinds: Counter[str]
-    signatures: int
-    wall: float
-    inside: float
+    kinds: Counter[str] = field(default_factory=Counter)
+    signatures: set[str] = field(default_factory=set)
+    wall: float = 0.0
+    inside: float = 0.0
+    resident: list[int] = field(default_factory=list)
+
+    def table(self) -> str:
+        """What was measured, as text."""
+        lines = [f"{seen:6} {kind}" for kind, seen in self.kinds.most_common()]
+        count = sum(self.kinds.values())
+        if not count:
+            return "no case was judged"
+        valid, own = 1 - self.kinds["invalid"] / count, 1 - self.inside / self.wall
+        lines.append(f"valid {valid:.1%}; {len(self.signatures)} distinct signatures")
+        rate = count / self.wall
+        lines.append(f"{rate:.2f} cases/s; {own:.1%} of the time is not the framework's")
+        tenth = self.resident[len(self.resident) // 10]
+        grown = self.resident[-1] / tenth - 1
+        lines.append(
+            f"servers: {tenth / 1e6:.1f} MB after a tenth of the cases,"
+            f" {self.resident[-1] / 1e6:.1f} MB at the end ({grown:+.1%})"
+        )
+        return "\n".join(lines)
 
 
 def judge_all(
     harness: base.Harness, server: ForkServer, given: list[TestCase], output: Path | None
 ) -> Judged:
-    """Judge every case."""
-    oracle, codec = Oracle(harness, server), Codec(harness.vocabulary)
-    kinds: Counter[str] = Counter()
-    seen: set[str] = set()
-    inside = 0.0
+    """Judge every case; an interruption ends it early, with what is measured so far."""
+    oracle, codec, judged = Oracle(harness, server), Codec(harness.vocabulary), Judged()
     before = time.monotonic()
-    for case in tqdm(given, unit="case", disable=None):
-        verdict = oracle.judge(case)
-        kinds[f"{verdict.kind} {verdict.symptom}".strip()] += 1
-        seen.update(signatures(verdict))
-        arms = [seconds for _, seconds in verdict.arm_seconds]
-        if verdict.runs > (1 if harness.eager_shares_process else 2):
-            before += verdict.seconds  # what comes after a disagreement is not counted
-        else:
-            inside += sum(arms) if harness.eager_shares_process else max(arms, default=0)
-        if output is not None and verdict.kind not in ("pass", "invalid"):
-            _keep(harness, codec, case, verdict, output)
-    return Judged(kinds, len(seen), time.monotonic() - before, inside)
+    with contextlib.suppress(KeyboardInterrupt):
+        for case in (bar := tqdm(given, unit="case")):
+            verdict = oracle.judge(case)
+            judged.kinds[f"{verdict.kind} {verdict.symptom}".strip()] += 1
+            judged.signatures.update(signatures(verdict))
+            arms = [seconds for _, seconds in verdict.arm_seconds]
+            if verdict.runs > (1 if harness.eager_shares_process else 2):
+                before += verdict.seconds  # what comes after a disagreement is not counted
+            else:
+                judged.inside += sum(arms) if harness.eager_shares_process else max(arms, default=0)
+            judged.wall = time.monotonic() - before
+            servers = filter(None, (server, server.twin))
+            judged.resident.append(sum(resident_bytes(one.pid) for one in servers))
+            if output is not None and verdict.kind not in ("pass", "invalid"):
+                _keep(harness, codec, case, verdict, output)
+            bar.set_postfix_str(
+                ", ".join(f"{n} {k}" for k, n in judged.kinds.most_common()), refresh=False
+            )
+    return judged
 
 
 def _keep(
@@ -150,12 +175,7 @@ def main(
         judged = judge_all(harness, server, given, output)
     finally:
         server.close()
-    for kind, seen in judged.kinds.most_common():
-        print(f"{seen:6} {kind}")
-    valid = 1 - judged.kinds["invalid"] / count
-    print(f"valid {valid:.1%}; {judged.signatures} distinct signatures")
-    own = 1 - judged.inside / judged.wall
-    print(f"{count / judged.wall:.2f} cases/s; {own:.1%} of the time is not the framework's")
+    print(judged.table())
 
 
 if __name__ == "__main__":
