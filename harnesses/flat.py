@@ -110,6 +110,7 @@ def flattened(program: Program, flat: Flat, exposing: int) -> Flattened | None:
         for k, body in enumerate(steps)
     ]
     start = [*seeds(0, True), *_fields(frame["class State:"], steps), *flat.start]
+    module, told = _inlined(module, told)
     hoisted, told = _globals(told)
     before = [*hoisted, *start, *(line for body in told[:-1] for line in folded(body, "out"))]
     return Flattened(_plainer(module), before, [*flat.fresh, *told[-1]])
@@ -164,6 +165,26 @@ def _globals(steps: list[list[str]]) -> tuple[list[str], list[list[str]]]:
     """The `global` statements of all steps, once and first, and the steps without them."""
     found = dict.fromkeys(line for body in steps for line in body if line.startswith("global "))
     return list(found), [[line for line in body if line not in found] for body in steps]
+
+
+def _inlined(module: list[str], steps: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """A function of one expression that only one step names, to store it, as a lambda there."""
+    for head, *body in blocks(module):
+        defined = re.fullmatch(r"def (\w+)\((.*)\):", head)
+        if defined is None or len(body) != 1 or not body[0].startswith("    return "):
+            continue
+        text = "\n".join([*module, *(line for lines in steps for line in lines)])
+        stored = f"= {defined[1]}"
+        if len(re.findall(rf"\b{defined[1]}\b", text)) != 2:
+            continue
+        value = f"= lambda {defined[2]}: {body[0].strip().removeprefix('return ')}"
+        changed = [
+            [line.replace(stored, value) if line.endswith(stored) else line for line in lines]
+            for lines in steps
+        ]
+        if changed != steps:
+            module, steps = without(head, module), changed
+    return module, steps
 
 
 def folded(body: list[str], ignored: str = "") -> list[str]:

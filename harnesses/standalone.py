@@ -83,8 +83,7 @@ for arm in ("eager", "eager", "reset", "retained"):
 if "died" in shown[0][0] or not ({sound}):
     print("cannot tell: eager execution fails or varies, or a fresh compile differs from it")
     sys.exit(2)
-right = {right}
-print("the bug is gone" if right else "the bug is there")
+print("the bug is", "gone" if (right := {right}) else "there")
 sys.exit(not right)
 """
 _TOLERANCES = (("bfloat16", "3e-2, 3e-2"), ("float16", "4e-3, 4e-3"), ("", "1e-4, 1e-5"))
@@ -143,8 +142,8 @@ def _look(parts: Parts, shown: Shown) -> Look | None:
 
 def _short(parts: Parts, wanted: Wanted, flat: Flattened, shown: Shown, look: Look) -> str:
     last = folded([*flat.exposing, *look.lines, f"return {look.leaf}"])
-    limit = [_LIMIT] if shown.role == "memory" else []
-    body = [f"alarm({wanted.seconds})", *limit, *parts.begin, *flat.before]
+    bounds = {"hang": [f"alarm({wanted.seconds})"], "memory": [_LIMIT]}
+    body = [*bounds.get(shown.role, []), *parts.begin, *flat.before]
     body += _catching(last, shown.raises) if shown.raises else last
     run = function(f"def run({', '.join(['arm', *parts.options])}):", body)
     compare = _ONE_ARRAY if look.array else _ONE_TEXT

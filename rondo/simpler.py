@@ -161,6 +161,20 @@ def _plainer_settings(case: TestCase, codec: Codec) -> Iterator[TestCase]:
             yield replace(case, settings=changed)
 
 
+def _sizes_for_events(case: TestCase, codec: Codec) -> Iterator[TestCase]:
+    """An event of many steps left out, and the call behind it at another batch size: what counts
+    may be that the compiler had to compile once more."""
+    if len(case.steps) <= ENOUGH:
+        return
+    for index in range(len(case.steps) - 1):
+        event, call = case.steps[index : index + 2]
+        if not isinstance(event, Event) or not isinstance(call, Call):
+            continue
+        for batch in (b for b in BATCHES if b != call.batch):
+            sized = replace(call, batch=batch)
+            yield case.with_steps((*case.steps[:index], sized, *case.steps[index + 2 :]))
+
+
 def _few_elsewhere(case: TestCase, codec: Codec) -> Iterator[TestCase]:
     """The last few of many steps under another setting: a lower limit is reached sooner."""
     if len(case.steps) <= ENOUGH:
@@ -186,6 +200,7 @@ PASSES: tuple[Candidates, ...] = (
     _simpler_values,
     _without_pairs,
     _plainer_operators,
+    _sizes_for_events,
     _few_elsewhere,
 )
 """In the order in which they are worth trying."""

@@ -98,3 +98,14 @@ def test_a_call_is_folded_only_where_nothing_else_reads_its_input() -> None:
     assert folded(["x = a", "out = f(x)"], "out") == ["f(a)"]
     assert folded(["x = a", "out = f(x)", "return out"]) == ["out = f(a)", "return out"]
     assert folded(["x = a", "out = f(x)", "x.grad"]) == ["x = a", "out = f(x)", "x.grad"]
+
+
+def test_a_function_that_one_step_stores_is_a_lambda_there() -> None:
+    text = short("call_object", call(), event("replace_object_method", "class"), call())
+    assert "Act1.apply = lambda self, h: h - 1" in text and "def other_" not in text
+    assert len(text.splitlines()) <= MOST_LINES
+
+
+def test_only_a_hang_is_waited_for() -> None:
+    hang = short("tanh", call(), call(), shown=Shown("hang", "", False, "no end within 120 s"))
+    assert "alarm(300)" in hang and "alarm" not in short("tanh", call(), call())

@@ -145,3 +145,20 @@ def test_many_steps_become_few_where_a_setting_lowers_the_limit() -> None:
     shrunk = Shrinker(CODEC, full_cache, found, FAILING, 60).run()
     assert shrunk.complete and len(shrunk.case.steps) == 3
     assert [name for name, _ in shrunk.case.settings] == ["option"]
+
+
+def test_an_event_that_only_made_it_compile_again_gives_way_to_a_size() -> None:
+    steps = (call(2), call(3), call(4), event("add_forward_hook", "submodule"), call(2))
+    given = through_bytes(case("call_submodule", *steps), HARNESS.vocabulary)
+
+    def judge(candidate: TestCase) -> Verdict:
+        """Fails from the fourth compilation on: of another size, or behind another event."""
+        made, events = set(), 0
+        for step in candidate.steps:
+            events += isinstance(step, Event)
+            if isinstance(step, Call):
+                made.add((step.batch, events))
+        return FAILING if len(made) >= 4 else PASSING
+
+    shrunk = Shrinker(CODEC, judge, given, FAILING, 60).run()
+    assert len(shrunk.case.steps) == 4 and shrunk.case.calls == 4

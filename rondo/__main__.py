@@ -1,0 +1,5 @@
+"""`python -m rondo` is `rondo`."""
+
+from rondo.cli import main
+
+main()
