@@ -13,7 +13,7 @@ from itertools import combinations
 from rondo.codec import Codec
 from rondo.models.grow import grow
 from rondo.models.operators import OPERATORS
-from rondo.testcase import Call, Event, Model, Operator, TestCase
+from rondo.testcase import Call, Deviation, Event, Model, Operator, TestCase
 from rondo.vocabulary import BATCHES
 
 Candidates = Callable[[TestCase, Codec], Iterator[TestCase]]
@@ -161,18 +161,21 @@ def _plainer_settings(case: TestCase, codec: Codec) -> Iterator[TestCase]:
             yield replace(case, settings=changed)
 
 
-def _sizes_for_events(case: TestCase, codec: Codec) -> Iterator[TestCase]:
-    """An event of many steps left out, and the call behind it at another batch size: what counts
-    may be that the compiler had to compile once more."""
+def _arguments_for_events(case: TestCase, codec: Codec) -> Iterator[TestCase]:
+    """An event of many steps left out, and in the call behind it another value of an argument that
+    the model takes: what counts may be that the compiler has to compile once more. Ahead of the
+    passes that make the model so small that it takes none."""
     if len(case.steps) <= ENOUGH:
         return
+    traits = grow(case.model).traits
+    dimensions = codec.vocabulary.dimension.values()
+    values = [Deviation(d.name, value) for d in dimensions for value in d.own(traits)]
     for index in range(len(case.steps) - 1):
         event, call = case.steps[index : index + 2]
-        if not isinstance(event, Event) or not isinstance(call, Call):
-            continue
-        for batch in (b for b in BATCHES if b != call.batch):
-            sized = replace(call, batch=batch)
-            yield case.with_steps((*case.steps[:index], sized, *case.steps[index + 2 :]))
+        if isinstance(event, Event) and isinstance(call, Call):
+            for value in values:
+                others = (Call(call.batch, (value,)), *case.steps[index + 2 :])
+                yield case.with_steps((*case.steps[:index], *others))
 
 
 def _few_elsewhere(case: TestCase, codec: Codec) -> Iterator[TestCase]:
@@ -192,6 +195,7 @@ def _few_elsewhere(case: TestCase, codec: Codec) -> Iterator[TestCase]:
 PASSES: tuple[Candidates, ...] = (
     _without_steps,
     _plainer_settings,
+    _arguments_for_events,
     _smaller_models,
     _plain_everywhere,
     _plainer_calls,
@@ -200,7 +204,6 @@ PASSES: tuple[Candidates, ...] = (
     _simpler_values,
     _without_pairs,
     _plainer_operators,
-    _sizes_for_events,
     _few_elsewhere,
 )
 """In the order in which they are worth trying."""

@@ -147,17 +147,17 @@ def test_many_steps_become_few_where_a_setting_lowers_the_limit() -> None:
     assert [name for name, _ in shrunk.case.settings] == ["option"]
 
 
-def test_an_event_that_only_made_it_compile_again_gives_way_to_a_size() -> None:
+def test_an_event_that_only_made_it_compile_again_gives_way_to_an_argument() -> None:
     steps = (call(2), call(3), call(4), event("add_forward_hook", "submodule"), call(2))
-    given = through_bytes(case("call_submodule", *steps), HARNESS.vocabulary)
+    given = through_bytes(case("call_submodule scale_scalar", *steps), HARNESS.vocabulary)
 
     def judge(candidate: TestCase) -> Verdict:
-        """Fails from the fourth compilation on: of another size, or behind another event."""
+        """Fails from the fourth compilation on: of other arguments, or behind another event."""
         made, events = set(), 0
         for step in candidate.steps:
             events += isinstance(step, Event)
             if isinstance(step, Call):
-                made.add((step.batch, events))
+                made.add((step, events))
         return FAILING if len(made) >= 4 else PASSING
 
     shrunk = Shrinker(CODEC, judge, given, FAILING, 60).run()
