@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from harnesses.base import ADDED, MISSING, Harness, Shown
 from rondo.executor.protocol import Observation, StepRecord
-from rondo.numerics import coarsest, difference, reference_at
+from rondo.numerics import coarsest, difference, magnitude, reference_at
 
 SYMPTOM_OF_ROLE = {
     "output": "wrong_result",
@@ -76,13 +76,15 @@ def step_difference(
     actual = _by_place(got.observations)
     own = coarsest(seen.dtype for seen in eager.observations)
     kept = coarsest((own, *(seen.dtype for record in before for seen in record.observations)))
+    largest = _largest_gradient(references)
     for role, path in _places(expected, actual):
         if eager.error and role in ("output", "input"):
             continue
         place = (role, path)
         ours, theirs = expected.get(place), actual.get(place)
         precision = kept if role in _KEPT_ROLES else own
-        detail = _observed(ours, theirs, references.get(place), precision)
+        neighbours = largest if role == "gradient" else 0.0
+        detail = _observed(ours, theirs, references.get(place), precision, neighbours)
         if detail:
             array = ours is not None and ours.kind != ""
             reference = reference_at(ours, theirs, references.get(place)) if ours and theirs else ""
@@ -126,12 +128,18 @@ def _places(
     yield from sorted(places, key=lambda place: _ROLES.index(place[0]))
 
 
+def _largest_gradient(seen: dict[tuple[str, str], Observation]) -> float:
+    """The magnitude of the largest gradient of a step: others are made of it."""
+    return max((magnitude(o) for (role, _), o in seen.items() if role == "gradient"), default=0.0)
+
+
 def _observed(
     expected: Observation | None,
     actual: Observation | None,
     wide: Observation | None,
     precision: str,
+    neighbours: float,
 ) -> str:
     if expected is None or actual is None:
         return MISSING if actual is None else ADDED
-    return difference(expected, actual, wide, precision)
+    return difference(expected, actual, wide, precision, neighbours)

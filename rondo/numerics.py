@@ -37,6 +37,10 @@ to be one: where random numbers depend on the element type, it is another comput
 _LEAST_MAGNITUDE = 0.01
 """Of a reference, for that question: where all but nothing is left of a difference, eager execution
 is far from it in proportion."""
+_CANCELLED = 1e-9
+"""A reference this small beside its neighbours is zero but for rounding: a sum whose terms cancel
+out, such as the gradient of a bias ahead of a batch norm. What is left in float32 is rounding of
+the terms, which are as large as the neighbours are."""
 _REFERENCE_FLOOR = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3, "bfloat16": 2e-2}
 
 
@@ -46,14 +50,31 @@ def coarsest(dtypes: Iterable[str]) -> str:
     return max(floating, key=lambda dtype: _TOLERANCES[dtype].relative, default="")
 
 
+def magnitude(seen: Observation) -> float:
+    """The root mean square of a float64 reference's finite entries; 0 for what is no array."""
+    if seen.kind != "<f8" or not seen.data:
+        return 0.0
+    values = np.asarray(_array(seen), dtype=np.float64)
+    return _rms(values[np.isfinite(values)])
+
+
+def _rms(values: NDArray[np.float64]) -> float:
+    return float(np.sqrt(np.mean(values**2))) if values.size else 0.0
+
+
 def difference(
-    eager: Observation, got: Observation, wide: Observation | None = None, precision: str = ""
+    eager: Observation,
+    got: Observation,
+    wide: Observation | None = None,
+    precision: str = "",
+    neighbours: float = 0.0,
 ) -> str:
     """What differs between two observations of the same thing, or the empty string.
 
     `wide` is the same thing in the float64 reference, when there is one. `precision` is the least
     precise type that the step computed with: a float32 value made of bfloat16 ones is as exact as
     these are, and a compiler may keep what is between them in float32 where eager rounds.
+    `neighbours` is the magnitude of the largest value that may have cancelled out in this one.
     """
     if eager.dtype != got.dtype:
         return f"type {got.dtype} instead of {eager.dtype}"
@@ -67,7 +88,8 @@ def difference(
         return f"{_text(got)} instead of {_text(eager)}"
     if eager.dtype not in _TOLERANCES:
         return _worst(_array(eager), _array(got))
-    return _float_difference(eager, got, wide, coarsest((eager.dtype, precision)))
+    precision = coarsest((eager.dtype, precision))
+    return _float_difference(eager, got, wide, precision, neighbours)
 
 
 def reference_at(eager: Observation, got: Observation, wide: Observation | None) -> str:
@@ -104,13 +126,17 @@ def _worst(eager: NDArray[np.generic], got: NDArray[np.generic]) -> str:
 
 
 def _float_difference(
-    eager: Observation, got: Observation, wide: Observation | None, precision: str
+    eager: Observation,
+    got: Observation,
+    wide: Observation | None,
+    precision: str,
+    neighbours: float,
 ) -> str:
     tolerance = _TOLERANCES[precision]
     expected = _array(eager).astype(np.float64)
     actual = _array(got).astype(np.float64)
     close = _close(actual, expected, tolerance)
-    if close.all() or _near_reference(expected, actual, wide, precision):
+    if close.all() or _near_reference(expected, actual, wide, precision, neighbours):
         return ""
     place = int(np.argmin(close.ravel()))
     return f"{actual.ravel()[place]:.6g} instead of {expected.ravel()[place]:.6g}"
@@ -121,19 +147,22 @@ def _near_reference(
     actual: NDArray[np.float64],
     wide: Observation | None,
     precision: str,
+    neighbours: float,
 ) -> bool:
     """Whether the compiled values are about as close to the reference as eager's are.
 
-    Root mean square errors relative to the reference's magnitude, over finite entries.
+    Root mean square errors relative to the reference's magnitude, or to that of its neighbours
+    where it cancelled out, over finite entries.
     """
     if wide is None or wide.kind != "<f8" or wide.shape != expected.shape:
         return False
     reference = np.asarray(_array(wide), dtype=np.float64)
     if not (np.isfinite(reference) & np.isfinite(actual) & np.isfinite(expected)).all():
         return False
-    scale = float(np.sqrt(np.mean(reference**2))) or 1.0
-    eager_error = float(np.sqrt(np.mean((expected - reference) ** 2)))
-    error = float(np.sqrt(np.mean((actual - reference) ** 2)))
+    scale = _rms(reference)
+    scale = neighbours if scale < _CANCELLED * neighbours else scale or 1.0
+    eager_error = _rms(expected - reference)
+    error = _rms(actual - reference)
     floor = _REFERENCE_FLOOR[precision] * scale
     if eager_error > REFERENCE_TRUST[precision] * max(scale, _LEAST_MAGNITUDE):
         return False

@@ -41,6 +41,26 @@ def test_more_than_the_rounding_is_a_difference_all_the_same() -> None:
     assert found is not None and found.symptom == "wrong_gradient"
 
 
+def gradients(arm: str, first: float, second: float, dtype: str = "float32") -> StepRecord:
+    """A step with two gradients."""
+    seen = []
+    for path, value in (("bias", first), ("weight", second)):
+        array = np.asarray([value], dtype)
+        seen.append(
+            Observation("gradient", path, dtype, array.shape, array.dtype.str, array.tobytes())
+        )
+    return StepRecord(arm, 0, tuple(seen))
+
+
+def test_a_gradient_that_cancels_out_is_as_exact_as_the_largest_one() -> None:
+    eager, got = gradients("eager", -3.5e-6, 128.0), gradients("retained", 9.3e-5, 128.0)
+    wide = gradients("float64", 6e-15, 128.0, "float64")
+    alone = gradients("float64", 6e-15, 6e-15, "float64")
+    assert step_difference(toy.HARNESS, eager, got) is not None
+    assert step_difference(toy.HARNESS, eager, got, wide) is None
+    assert step_difference(toy.HARNESS, eager, got, alone) is not None
+
+
 @pytest.mark.parametrize(
     ("message", "said"),
     [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rondo.executor.protocol import Observation
-from rondo.numerics import coarsest, difference
+from rondo.numerics import coarsest, difference, magnitude
 
 
 def seen(values: object, dtype: str = "float32", note: str = "") -> Observation:
@@ -75,3 +75,14 @@ def test_what_cancels_out_is_judged_by_how_far_eager_is_from_the_reference() -> 
     assert difference(eager, seen([0.0, 0.0])) != ""
     assert difference(eager, seen([0.0, 0.0]), wide) == ""
     assert difference(eager, seen([4e-4, -4e-4]), wide) != ""
+
+
+def test_what_cancelled_out_is_as_exact_as_what_it_is_made_of() -> None:
+    wide, eager = seen([6e-15], "float64"), seen([-3.5e-6])
+    assert difference(eager, seen([9.3e-5]), wide) != ""
+    assert difference(eager, seen([9.3e-5]), wide, neighbours=128.0) == ""
+    assert difference(eager, seen([9.3e-2]), wide, neighbours=128.0) != ""
+    small = seen([1e-3], "float64")
+    assert difference(seen([1e-3]), seen([1.2e-3]), small, neighbours=128.0) != ""
+    assert magnitude(seen([3.0, -3.0, np.nan], "float64")) == 3.0
+    assert magnitude(said("2")) == 0.0
