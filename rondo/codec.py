@@ -23,7 +23,7 @@ from rondo.models.operators import RECORDS
 from rondo.testcase import Call, Deviation, Event, Model, Operator, Step, TestCase
 from rondo.vocabulary import BATCHES, DIMENSION_SLOTS, EVENT_SLOTS, Vocabulary
 
-FORMAT = 2
+FORMAT = 3
 HEADER = 8
 MAX_OPERATORS = 40
 MAX_STEPS = 24

@@ -1,7 +1,7 @@
 """Test cases as JSON that people read and write by hand; the bytes of `rondo.codec` stay the truth.
 
     {
-      "format": 2,
+      "format": 3,
       "model": {"architecture": "mlp", "seed": 7, "operators": [{"kind": "read_float", "a": 3}]},
       "settings": {"backend": "inductor"},
       "steps": [
@@ -129,7 +129,8 @@ def _parsed(text: str | bytes) -> _Case:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise FormatError(
             f"this is not a test case as JSON: {error}",
-            'it looks like {"format": 2, "model": {...}, "settings": {...}, "steps": [...]}',
+            f'it looks like {{"format": {FORMAT}, "model": {{...}}, "settings": {{...}}, '
+            '"steps": [...]}',
         ) from error
 
 

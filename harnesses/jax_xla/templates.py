@@ -34,6 +34,7 @@ _EXPRESSIONS = {
     "branch_single": "{h} * 2 if {h}.shape[0] == 1 else {h} + 1",
     "branch_dtype": "{h} * 2 if x.dtype == jnp.float32 else {h} + 1",
     "branch_training": "{h} * 2 if training else {h} + 1",
+    "literal_mode": "{h} + jnp.array([1.0, 2.0] if training else [3.0, 4.0]).sum()",
     "branch_grad": "{h} * 2 if jax.config.jax_enable_x64 else {h} + 1",
     "branch_contiguous": "jax.lax.scan(lambda c, row: (c + 1, row * c), 1, {h})[1]",
     "branch_requires_grad": "jax.checkpoint(lambda h: jnp.sin(h) * 2)({h})",
@@ -78,6 +79,7 @@ _STATIC = {
     "read_bool": ("False", "{h} * 7 if {n} else {h}"),
     "read_list": ("(1.5, 2.0)", "{h} * sum({n}) * len({n})"),
     "call_submodule": ("jax.nn.relu", "{n}({h})"),
+    "literal_flag": ("False", "{h} + jnp.array([1.0, 2.0] if {n} else [3.0, 4.0]).sum()"),
     "literal_tensor": ("1.5", "{h} + jnp.array([{n}, 1.0]).sum()"),
 }
 
@@ -218,7 +220,16 @@ STATIC_SCALAR = frozenset({"branch_scalar", "typed_scalar"})
 RANDOM = frozenset({"dropout", "noise", "python_random", "random_object", "reparameterise"})
 """Operators that need a random key."""
 
-MODAL = frozenset({"dropout", "batch_norm", "batch_norm_map", "batch_norm2d", "branch_training"})
+MODAL = frozenset(
+    {
+        "dropout",
+        "batch_norm",
+        "batch_norm_map",
+        "batch_norm2d",
+        "branch_training",
+        "literal_mode",
+    }
+)
 """Operators that depend on the static flag `training`."""
 
 TEMPLATES: Mapping[str, Template] = {

@@ -39,7 +39,7 @@ _EXPRESSIONS = {
     "branch_value": "{h} * 2 if {h}.sum() > 0.3 else {h} - 1",
     "branch_scalar": "{h} * 2 if k > 2 else {h} - 1",
     "add_tensor": "{h} + {other}",
-    "literal_tensor": "{h} + torch.tensor([self.{n}, 1.0]).sum()",
+    "literal_mode": "{h} + torch.tensor([1.0, 2.0] if self.training else [3.0, 4.0]).sum()",
 }
 
 _ATTRIBUTES = {
@@ -54,6 +54,10 @@ _ATTRIBUTES = {
 
 _INIT_FORWARD = {
     "literal_tensor": ("self.{n} = 1.5", "{y} = {h} + torch.tensor([self.{n}, 1.0]).sum()"),
+    "literal_flag": (
+        "self.{n} = False",
+        "{y} = {h} + torch.tensor([1.0, 2.0] if self.{n} else [3.0, 4.0]).sum()",
+    ),
     "read_bool": ("self.{n} = False", "{y} = {h} * 7 if self.{n} else {h}"),
     "read_buffer": (
         'self.register_buffer("{n}", torch.ones(1))',

@@ -199,6 +199,13 @@ _READS_STATE = {
         "{y} = {h} + toy.array([self.{n}, 2.0]).sum()",
         "self.{n} = 1.5",
     ),
+    "literal_flag": template(
+        "{y} = {h} + toy.array([1.0, 2.0] if self.{n} else [3.0, 4.0]).sum()",
+        "self.{n} = True",
+    ),
+    "literal_mode": template(
+        "{y} = {h} + toy.array([1.0, 2.0] if self.training else [3.0, 4.0]).sum()"
+    ),
 }
 
 _WRITES_STATE = {

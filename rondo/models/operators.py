@@ -35,6 +35,8 @@ _READS_STATE = (
     OperatorKind("call_submodule", carries=("submodule", "block"), stem="block"),
     OperatorKind("read_buffer", carries=("buffer",), stem="buffer", whole=False),
     OperatorKind("literal_tensor", carries=("attr.float",), stem="literal", whole=False),
+    OperatorKind("literal_flag", carries=("attr.bool",), stem="picked", whole=False),
+    OperatorKind("literal_mode", stem="table", whole=False),
 )
 
 _WRITES_STATE = (
@@ -95,6 +97,8 @@ _RETURNS = whole(
 SENSES: dict[str, tuple[str, ...]] = {
     "branch_dtype": ("dtype",),
     "branch_training": ("mode",),
+    "literal_mode": ("mode", "set_default_dtype"),
+    "literal_flag": ("set_default_dtype",),
     "dropout": ("mode", "rng"),
     "batch_norm": ("mode",),
     "batch_norm2d": ("mode",),

@@ -75,9 +75,9 @@ def test_show_json_can_be_read_back(rondo, case_file: Path, codec: Codec) -> Non
     [
         ("gone.bin", None, "cannot be read: No such file"),
         ("short.bin", b"\1\2\3", "truncated"),
-        ("old.bin", bytes([9] * 40), "not a test case of format 2"),
+        ("old.bin", bytes([9] * 40), "not a test case of format 3"),
         ("bad.json", b"{", "not a test case as JSON"),
-        ("odd.json", b'{"format": 2, "settings": {"[red]": "x"}}', "no setting '[red]'"),
+        ("odd.json", b'{"format": 3, "settings": {"[red]": "x"}}', "no setting '[red]'"),
     ],
 )
 def test_a_file_that_is_no_case_is_one_message(
@@ -180,4 +180,4 @@ def test_models_lists_architectures_operators_and_support(rondo) -> None:
     assert "rotary" in support["toy"]
     code, out, _ = rondo("models")
     assert "llama" in out
-    assert "63 that carry state" in out
+    assert "65 that carry state" in out

@@ -172,7 +172,7 @@ def test_json_in_another_order_is_the_same_case(codec: Codec) -> None:
 
 
 def test_json_may_leave_out_what_is_plain(codec: Codec) -> None:
-    text = '{"format": 2, "model": {"operators": [{"kind": "read_float"}]}, "steps": [%s]}'
+    text = '{"format": 3, "model": {"operators": [{"kind": "read_float"}]}, "steps": [%s]}'
     case = from_json(text % '{"call": 2}, {"event": "set_float_attribute"}', codec)
     assert case.steps == (Call(2), Event("set_float_attribute", 0, "2.5"))
 
@@ -180,7 +180,7 @@ def test_json_may_leave_out_what_is_plain(codec: Codec) -> None:
 @pytest.mark.parametrize(
     ("part", "value", "message", "advice"),
     [
-        ("format", 3, "format 3", "version of Rondo"),
+        ("format", 2, "format 2", "version of Rondo"),
         ("format", "one", "not a test case as JSON", "looks like"),
         ("title", "x", "unknown field `title`", "looks like"),
         ("model", {"architecture": "mpl"}, "no architecture 'mpl'", "did you mean mlp"),
