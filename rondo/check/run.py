@@ -44,6 +44,8 @@ _KINDS = {
     "documented": "a documented limit",
 }
 """What verdicts that are no stateful findings mean to a user."""
+_SLOW = "not judgeable, since it took too long but once: --timeout and --time allow more"
+"""What a hang means that does not come back."""
 _SEEDS = (
     "Python's, NumPy's and the framework's global generators are seeded before each step; seed any "
     "other one in the model's own code"
@@ -275,7 +277,8 @@ class _Checker:
         if verdict.difference is not None and verdict.kind != "stateful":
             says = self._own.emit(case).sentences[verdict.difference.step]
             detail = f"{verdict.difference.where}: {verdict.difference.detail}"
-            self.result.others[f"{_KINDS[verdict.kind]}: {says}: {detail}"] += 1
+            slow = verdict.kind == "nondeterministic" and verdict.symptom == "hang"
+            self.result.others[f"{_SLOW if slow else _KINDS[verdict.kind]}: {says}: {detail}"] += 1
         triaged = self._triage.alarm(case, verdict, self.result.verdicts.total())
         found = self._store.known(triaged.name) if triaged.outcome in ("new", "joined") else None
         if found is not None and found.name not in {f.name for f in self.result.findings}:

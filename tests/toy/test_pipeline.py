@@ -48,7 +48,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder,
         corpus(folder),
         "-runs=200",
-        "-seed=1",
+        "-seed=2",
         "--fault=size_guard",
         "--findings=findings",
         "--log=log.jsonl",

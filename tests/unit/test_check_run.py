@@ -133,6 +133,27 @@ def test_a_model_that_never_can_be_judged_ends_the_check(checked: Callable[..., 
     assert all("not judgeable" in text for text in result.others)
 
 
+def test_a_hang_that_does_not_come_back_is_told_as_too_little_time(
+    checked: Callable[..., Checked],
+) -> None:
+    class SlowOnce(Playing):
+        """The retained arm takes too long where the eager arm ran ahead of it."""
+
+        def run(self, job: Job) -> Outcome:
+            outcome = super().run(job)
+            if [arm.name for arm in job.arms] != ["eager", "retained"]:
+                return outcome
+            died = Death("hang", "no end within 60 s", "retained", 0)
+            return msgspec.structs.replace(
+                outcome, arms={**outcome.arms, "retained": []}, death=died
+            )
+
+    result = checked(SlowOnce())
+    assert result.judged == 0 and not result.findings
+    assert all("took too long but once: --timeout" in text for text in result.others)
+    assert result.others
+
+
 def test_what_inspection_says_is_told(checked: Callable[..., Checked]) -> None:
     trouble = Playing(
         facts=Facts(trouble="the factory raises ValueError: no", trace="line 1\nmake")
