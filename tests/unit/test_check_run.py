@@ -137,7 +137,7 @@ def test_a_hang_that_does_not_come_back_is_told_as_too_little_time(
     checked: Callable[..., Checked],
 ) -> None:
     class SlowOnce(Playing):
-        """The retained arm takes too long where the eager arm ran ahead of it."""
+        """The retained arm takes too long, but not when it is asked again."""
 
         def run(self, job: Job) -> Outcome:
             outcome = super().run(job)
