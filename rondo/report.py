@@ -35,7 +35,7 @@ With `{{ compiler }}`, step {{ finding.exposing + 1 }} below does not do what ea
 {%- endif %}
 
 - Expected: the same as eager execution.
-- What happened: at `{{ finding.where }}`, {{ finding.detail }}.
+- What happened in the fuzzer's run: at `{{ finding.where }}`, {{ finding.detail }}.
 {% if finding.reference %}- A float64 reference of the step gives {{ finding.reference }} there.
 {% endif -%}
 {% if finding.faults %}- **Planted on purpose**: {{ finding.faults | join(", ") }}. Without it \
