@@ -19,7 +19,7 @@ SOURCE_TESTS = source_tests.read(Path(__file__).with_name("source_tests.json"))
 """torch's OpInfo and ModuleInfo, as `tools/torch_source_tests.py` wrote them down."""
 
 _EXPRESSIONS = {
-    "noise": "{h} + torch.rand_like({h})",
+    "noise": "{h} + torch.rand({h}.shape, dtype={h}.dtype)",
     "python_random": "{h} + random.random()",
     "make_ones": "{h} + torch.ones(1)",
     "size_arithmetic": "{h} * {h}.shape[0]",
