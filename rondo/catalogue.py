@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from rondo.models.architectures import ARCHITECTURES
 from rondo.models.grow import grow
@@ -87,7 +87,8 @@ def _architecture(name: str, missing: dict[str, frozenset[str]]) -> Architecture
 def show(found: Catalogue, console: Console) -> None:
     """Print the architectures as a table, then the operators in numbers."""
     targets = [support.target for support in found.support]
-    table = Table("architecture", "input", "nodes", "parameters", *targets)
+    folded = [Column(name, overflow="fold") for name in ("input", "nodes", "parameters", *targets)]
+    table = Table(Column("architecture", no_wrap=True), *folded)
     for one in found.architectures:
         gaps = [one.stand_ins[target] for target in targets]
         words = [f"{len(gap)} replaced" if gap else "whole" for gap in gaps]
