@@ -179,7 +179,7 @@ class Draw:
 
     def changed(self, step: Call) -> Call:
         """The call with one thing changed: its batch, one deviation set, dropped or given another
-        value, or an argument equal to its own but of another type."""
+        value, or a twin of its own: equal but of another type, or about another argument."""
         twins = self._twins(step)
         if twins and self._rng.random() < _TWIN_SHARE:
             return with_deviation(step, self._rng.choice(twins), self._codec)
@@ -196,8 +196,11 @@ class Draw:
 
     def _twins(self, step: Call) -> list[Deviation]:
         table = self._codec.vocabulary.dimension
-        pairs = ((d.dimension, table[d.dimension].twins(d.value)) for d in step.deviations)
-        return [Deviation(name, value) for name, values in pairs for value in values]
+        return [
+            Deviation(d.dimension, value)
+            for d in step.deviations
+            for value in table[d.dimension].twins(d.value, self._traits)
+        ]
 
 
 _EVENT_SHARE, _WALK_SHARE, _CONTEXT_SHARE, _REVERSED_SHARE = 0.5, 0.15, 0.3, 0.4

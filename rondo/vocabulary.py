@@ -70,11 +70,16 @@ class Dimension:
     """Whether it is often worth being the same in all calls of a sequence, as training is."""
     operators: tuple[str, ...] = ()
     """Operators whose result it touches: a model with one of them draws it more often."""
+    kin: tuple[tuple[str, ...], ...] = ()
+    """Groups of values that do the same to different arguments."""
 
-    def twins(self, value: str) -> tuple[str, ...]:
-        """The values that are equal to this one as Python literals, but of another type: what keys
-        a cache by value alone takes them for the same."""
-        return _equal_literals(tuple(v.name for v in self.values[1:]), value)
+    def twins(self, value: str, traits: Iterable[str] = ()) -> tuple[str, ...]:
+        """The values that a cache with too weak a key takes for this one: equal as Python literals,
+        but of another type, or the same done to another argument of a model with these traits."""
+        equal = _equal_literals(tuple(v.name for v in self.values[1:]), value)
+        applying = self.deviations(traits)
+        kin = [v for group in self.kin if value in group for v in group if v in applying]
+        return (*equal, *(v for v in kin if v != value))
 
     def deviations(self, traits: Iterable[str]) -> tuple[str, ...]:
         """The values other than the plain one that apply to a model with these traits."""

@@ -40,6 +40,7 @@ OWN_DIMENSIONS = (
             "second_order@floats",
         ),
         weight=5,
+        kin=(("jvp_x", "jvp_y", "jvp_both"), ("vmap_x", "vmap_y"), ("grad_x", "grad_params")),
     ),
     Dimension(
         "wrapper",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from harnesses import torch_inductor
+from harnesses import jax_xla, torch_inductor
 from rondo.codec import Codec
 from rondo.generate import Draw
 from rondo.testcase import Call, Deviation, Model, Operator
@@ -31,3 +31,11 @@ def test_a_changed_call_often_keeps_the_value_and_changes_its_type() -> None:
     assert sum(value in ("1", "1.0") for value in found) > 60
     plain = [draw.changed(Call(2)).get("scalar", "1.5") for _ in range(200)]
     assert plain.count("1.5") > 60
+
+
+def test_the_same_done_to_another_argument_is_a_twin_where_the_model_takes_it() -> None:
+    transform = jax_xla.HARNESS.vocabulary.dimension["transform"]
+    traits = ("floats", "arg.tensor")
+    assert set(transform.twins("jvp_x", traits)) == {"jvp_y", "jvp_both"}
+    assert transform.twins("jvp_x", ("floats",)) == ()
+    assert transform.twins("linearize", traits) == ()
