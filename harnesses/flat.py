@@ -19,7 +19,8 @@ from harnesses.emission import indent
 
 Tidy = Callable[[list[str], list[list[str]]], tuple[list[str], list[list[str]]]]
 """(lines of the module, lines of each step) -> the same, plainer."""
-_RANDOM = re.compile(r"\brandom\.(?!Random)|rand\(|[dD]ropout|bernoulli|multinomial")
+_RANDOM = re.compile(r"\brandom\.(?!Random)|rand\(|[dD]ropout|bernoulli|multinomial|\bfactory\(")
+"""Where random numbers are drawn, or may be: what a factory makes is not looked into."""
 _FRAME = re.compile(r"class State:|def reseed\(|def step_\d+\(|STEPS = ")
 
 
@@ -126,7 +127,9 @@ def _body(function: list[str], flat: Flat) -> list[str]:
     text = text.replace(flat.callee, "f")
     for pattern, replacement in flat.renamed:
         text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
-    return re.sub(r"\bs\.(model|params|state|config|hooks|last|hooked)\b", r"\1", text).splitlines()
+    return re.sub(
+        r"\bs\.(model|inputs|params|state|config|hooks|last|hooked)\b", r"\1", text
+    ).splitlines()
 
 
 def _fields(state: list[str], steps: list[list[str]]) -> list[str]:

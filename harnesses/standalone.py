@@ -33,7 +33,7 @@ _IMPORTS = (
 _LIMIT = "resource.setrlimit(resource.RLIMIT_DATA, (8 << 30, 8 << 30))"
 
 _STEPPED = '''
-def run(arm):
+def run({parameters}):
     """The steps in one arm: what the last one shows, or raises."""
     {begin}
     reseed(0)
@@ -122,6 +122,8 @@ class Parts:
     note: str = ""
     options: tuple[str, ...] = ()
     """Further parameters of `run`, with their defaults."""
+    heeding: tuple[str, ...] = ()
+    """The lines of `run` that make the step functions heed these."""
 
 
 def standalone(program: Program, parts: Parts, wanted: Wanted) -> str:
@@ -157,8 +159,9 @@ def _catching(lines: list[str], raises: str) -> list[str]:
 
 
 def _whole(program: Program, parts: Parts, wanted: Wanted) -> str:
-    begin = [f"alarm({wanted.seconds})", _LIMIT, *parts.begin]
+    begin = [f"alarm({wanted.seconds})", _LIMIT, *parts.heeding, *parts.begin]
     run = _STEPPED.format(
+        parameters=", ".join(["arm", *parts.options]),
         begin="\n    ".join(begin),
         count=wanted.exposing + 1,
         exposing=wanted.exposing,

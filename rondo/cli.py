@@ -8,6 +8,7 @@ that `rondo doctor` works in a damaged installation.
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -58,7 +59,9 @@ def main() -> None:
     try:
         app()
     except RondoError as error:
-        console = Console(stderr=True, highlight=False, soft_wrap=True)
+        if "--json" in sys.argv:
+            typer.echo(json.dumps({"error": error.what, "advice": error.advice}))
+        console = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
         console.print(f"[bold red]rondo:[/] {escape(str(error))}")
         raise SystemExit(FAILED) from None
     except KeyboardInterrupt:
@@ -210,7 +213,8 @@ def run(
         typer.echo(msgspec.json.encode(verdict))
     else:
         typer.echo("\n".join(told(case, harness.emit(case), verdict)))
-    raise typer.Exit(1 if verdict.kind in FAILING else 0)
+    unjudged = verdict.kind in ("invalid", "nondeterministic")
+    raise typer.Exit(1 if verdict.kind in FAILING else FAILED if unjudged else 0)
 
 
 app.command(epilog=CHECK_CODES)(check)

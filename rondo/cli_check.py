@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rondo.check.source import Source
 
 CHECK_CODES = f"""Exit codes: 0 no stateful difference; 1 findings; {FAILED} the model could not be
-checked: the message says why."""
+checked, or a difference could not be confirmed: the message says why."""
 
 Factory = Annotated[
     str, typer.Argument(help="module:factory or path/to/file.py:factory, without arguments.")
@@ -81,7 +81,8 @@ def check(
     )
     result = _checked(source, wishes)
     _show(result, folder, as_json)
-    raise typer.Exit(1 if result.findings else 0 if result.judged else FAILED)
+    clean = result.judged and not result.unconfirmed
+    raise typer.Exit(1 if result.findings else 0 if clean else FAILED)
 
 
 def _checked(source: Source, wishes: Wishes) -> Checked:
@@ -105,4 +106,4 @@ def _show(result: Checked, folder: Path, as_json: bool) -> None:
     if as_json:
         typer.echo(msgspec.json.encode(show.as_record(result, folder)))
     else:
-        show.show(result, folder, Console())
+        show.show(result, folder, Console(emoji=False))

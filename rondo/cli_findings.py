@@ -40,7 +40,7 @@ def shrink(
     target: CaseTargetOption = "",
     undocumented: UndocumentedOption = False,
     fault: FaultOption = None,
-    seconds: Annotated[float, typer.Option(help="Time to search.")] = 300.0,
+    seconds: Annotated[float, typer.Option(min=0, help="Time to search.")] = 300.0,
     findings: Annotated[
         Path, typer.Option(help="Where different failures that are met go.")
     ] = Path("findings"),
@@ -86,8 +86,10 @@ def findings(folder: FolderArgument = Path("findings"), as_json: JsonOption = Fa
     found = sorted(open_store(folder).findings(damaged), key=lambda f: (f.symptom, f.name))
     if as_json:
         typer.echo(msgspec.json.encode(found))
-    else:
+    elif found or damaged:
         _show(found)
+    else:
+        typer.echo(f"no findings in {folder}")
     for error in damaged[:1]:
         raise error
 
@@ -123,7 +125,7 @@ def report(
         raise RondoError(
             f"{error.filename}: {error.strerror}", "replay its case.bin to have it found again"
         ) from error
-    text = written(found, load_harness(found.target).issue, repro)
+    text = written(found, load_harness(found.compiler).issue, repro)
     write_atomically(folder / "report.md", text.encode())
     if as_json:
         typer.echo(msgspec.json.encode({"report": str(folder / "report.md"), "text": text}))
@@ -147,9 +149,9 @@ def known(
     from rondo.known import read, tally
 
     stored = list(open_store(folder).findings()) if folder else []
-    met = {finding.target for finding in stored}
+    met = {finding.compiler for finding in stored}
     harness = load_harness(target or (met.pop() if len(met) == 1 else DEFAULT_TARGET))
-    ours = [finding for finding in stored if finding.target == harness.name]
+    ours = [finding for finding in stored if finding.compiler == harness.name]
     found = tally(read(harness.folder / "known.toml"), ours, harness.package)
     if as_json:
         typer.echo(msgspec.json.encode(found))

@@ -63,6 +63,11 @@ def belonging(file: Path, target: str, faults: list[str] | None) -> tuple[str, t
     finding = store.known(file.parent.name) if store else None
     if finding is None:
         return target or DEFAULT_TARGET, tuple(faults or ())
+    if finding.own_model:
+        raise RondoError(
+            f"{file} is a sequence around a model of yours, {finding.own_model}",
+            f"run {file.parent / 'repro.py'}; `rondo check {finding.own_model}` plays such again",
+        )
     ours = target in ("", finding.target)
     return target or finding.target, tuple(faults or (finding.faults if ours else ()))
 
@@ -77,7 +82,12 @@ def read_case(path: Path, codec: Codec) -> TestCase:
     try:
         if path.suffix == ".json":
             return _from_json(path, codec)
-        return codec.decode(read_case_bytes(path))
+        data = read_case_bytes(path)
+        if not data:
+            raise FormatError(
+                f"{path} is empty", "give a test case: a corpus or a finding has some"
+            )
+        return codec.decode(data)
     except OSError as error:
         raise FormatError(
             f"{path} cannot be read: {error.strerror}", "give the path of a test case"

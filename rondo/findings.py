@@ -74,6 +74,16 @@ class Finding(msgspec.Struct, frozen=True):
     environment: str = ""
     faults: tuple[str, ...] = ()
 
+    @property
+    def compiler(self) -> str:
+        """The target without the model of the user's that it was checked on."""
+        return self.target.partition(" ")[0]
+
+    @property
+    def own_model(self) -> str:
+        """The model of the user's that `rondo check` found it on, or the empty string."""
+        return self.target.partition(" ")[2]
+
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that a reader or a crash sees the old one or the new one, whole.
@@ -92,16 +102,25 @@ def write_atomically(path: Path, data: bytes) -> None:
     except OSError as error:
         raise RondoError(
             f"cannot write {path}: {error.strerror}",
-            "free some disk space or choose another folder; nothing written before is lost",
+            "free some disk space, or choose another place; nothing written before is lost",
         ) from error
 
 
 class Store:
-    """The findings of one folder."""
+    """The findings of one folder; with `alarms` it keeps cases that are none, too."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, alarms: bool = True) -> None:
         self.folder = folder
+        self._alarms = alarms
         self._running = folder / "running" / f"{os.getpid()}.bin"
+
+    def prepare(self) -> None:
+        """See that the folder can be written, before time is spent on what is to go there.
+
+        Raises RondoError where it cannot.
+        """
+        self.begin(b"")
+        self.end()
 
     def begin(self, data: bytes) -> None:
         """Put down the case that is about to run."""
@@ -138,6 +157,8 @@ class Store:
 
     def keep_alarm(self, kind: str, data: bytes) -> None:
         """Keep a failing case that is no finding, for a later look; a bounded number a kind."""
+        if not self._alarms:
+            return
         folder = self.folder / "alarms" / kind
         if not folder.is_dir() or len(os.listdir(folder)) < MOST_ALARMS:
             write_atomically(folder / f"{digest(data)}.bin", data)

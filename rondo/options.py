@@ -149,6 +149,8 @@ def parse(script: str, arguments: list[str]) -> Options:
         libfuzzer=tuple(rest),
     )
     _check_numbers(options)
+    if options.flag("minimize_crash") and (len(options.files) != 1 or len(options.positional) != 1):
+        raise RondoError("-minimize_crash takes one file", "give a finding's original.bin")
     _check_shell(options)
     return options
 
@@ -158,6 +160,8 @@ def _check_numbers(options: Options) -> None:
         value = options.flag(flag, "0")
         if not value.removeprefix("-").isdigit():
             raise RondoError(f"-{flag}={value} is not a whole number")
+    if options.flag("max_total_time", "0").startswith("-") or options.shrink_seconds < 0:
+        raise RondoError("-max_total_time and --shrink-seconds must not be below zero")
     if options.seconds <= 0 or not 0 < options.megabytes <= MOST_MEGABYTES:
         raise RondoError(
             "--timeout and --memory must be above zero",

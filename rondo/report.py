@@ -41,6 +41,9 @@ With `{{ compiler }}`, step {{ finding.exposing + 1 }} below does not do what ea
 {% if finding.faults %}- **Planted on purpose**: {{ finding.faults | join(", ") }}. Without it \
 the framework does nothing wrong here; `rondo run case.bin` plants it again.
 {% endif -%}
+{% if finding.own_model %}- The program takes the model from `{{ finding.own_model }}`: that code \
+belongs to this report.
+{% endif -%}
 {% if finding.note %}- {{ finding.note }}.
 {% endif -%}
 {% if finding.known %}- Known: {{ finding.known }}.
@@ -138,7 +141,9 @@ _PARTS = {
 def title(symptom: str, sentences: tuple[str, ...], exposing: int) -> str:
     """One line for a finding: what is wrong, at which step, after which."""
     words = [_WORDS.get(symptom, symptom), sentences[exposing].rstrip(".")]
-    if exposing:
+    if exposing and sentences[exposing - 1] == sentences[exposing]:
+        words.append("again")
+    elif exposing:
         words.append(f"after: {sentences[exposing - 1].rstrip('.')}")
     text = ", ".join(words).replace(", ", ": ", 1)
     return text if len(text) <= _MOST_TITLE else f"{text[: _MOST_TITLE - 4]} ..."

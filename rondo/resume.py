@@ -55,6 +55,7 @@ def run_shrink(
                 f"the case does not fail: its verdict is {verdict.kind} {verdict.note}".rstrip(),
                 "`rondo run` tells what each step does; --fault plants what it needs to fail",
             )
+        write_atomically(output, codec.encode(case))
         journal = Journal(output.with_name(f"{output.name}.{_key(harness, case, faults)}.journal"))
         recheck = partial(oracle.recheck, patience=verdict.patience)
         shrunk = Shrinker(codec, recheck, case, verdict, seconds, journal).run()

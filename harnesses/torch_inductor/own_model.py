@@ -117,10 +117,11 @@ class TorchModel(OwnModel, TorchInductor):
         return other
 
     def repro(self, case: TestCase, wanted: Wanted) -> str:
-        """The whole form always: a user's model is seen through `State`, whatever it is."""
+        """The short form where the model is a module; a function is seen through `State`."""
         from harnesses.torch_inductor.repro import repro
 
-        return repro(self.emit(case), replace(wanted, shown=None))
+        shown = wanted.shown if self._facts.module else None
+        return repro(self.emit(case), replace(wanted, shown=shown))
 
     def emit(self, case: TestCase) -> Program:
         steps = list(self._steps(case))
@@ -146,7 +147,7 @@ class TorchModel(OwnModel, TorchInductor):
         body = call_lines(plan)
         if not self._facts.module:
             body = [line.replace("s.model", "s.function") for line in body]
-        return f"Call: {said}" if said else "Call with the inputs of the factory", body
+        return f"Call: {said}" if said else "Call with the factory's inputs, reordered", body
 
     def _assemble(self, case: TestCase, functions: list[list[str]]) -> str:
         made = factory_text(self._source, inputs_expression(self._source.inputs))

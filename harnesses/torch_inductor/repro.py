@@ -130,6 +130,7 @@ def repro(program: Program, wanted: Wanted) -> str:
         versions='"torch", torch.__version__',
         begin=(_OWN_CACHE,) if whole_compiler or wanted.shown is None else (),
         options=(f'backend=sys.argv[1] if sys.argv[1:] else "{backend}"',),
+        heeding=('COMPILE["backend"] = backend',),
         note="An argument is the backend.",
         imports=("import os", "import random", "import tempfile", "import torch"),
     )

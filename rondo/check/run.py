@@ -94,6 +94,12 @@ class Checked:
     interrupted: bool = False
 
     @property
+    def unconfirmed(self) -> int:
+        """How many sequences differ by the compiler's state while there is no finding: its
+        confirmation failed or was interrupted."""
+        return 0 if self.findings else self.verdicts["stateful"]
+
+    @property
     def judged(self) -> int:
         """How many sequences have a verdict on them."""
         unjudged = self.verdicts["invalid"] + self.verdicts["nondeterministic"]
@@ -219,7 +225,8 @@ class _Checker:
         self._own = own.restricted(left)
         self._codec = Codec(self._own.vocabulary)
         self._oracle = Oracle(self._own, server, limits)
-        self._store = Store(wishes.findings)
+        self._store = Store(wishes.findings, alarms=False)  # no command could replay them
+        self._store.prepare()
         self._triage = Triage(
             self._own,
             self._oracle,

@@ -58,6 +58,9 @@ def headline(result: Checked) -> str:
     if result.findings:
         count = len(result.findings)
         return f"{played}: {count} stateful difference{'s' if count > 1 else ''}"
+    if doubtful := result.unconfirmed:
+        of_them = f"{doubtful} stateful difference{'s' if doubtful > 1 else ''}"
+        return f"{played}, {of_them}, not confirmed: run it again, with more --time"
     if not result.judged:
         return f"{played}, none of which can be judged"
     return f"{played}, no {'stateful ' if result.others else ''}difference"

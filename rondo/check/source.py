@@ -78,15 +78,16 @@ def file_source(path: Path, attribute: str, label: str = "") -> Source:
 
 
 def _from_file(label: str, path: Path, attribute: str) -> Source:
+    """A file is imported by its name where nothing else has that name, else loaded as it is."""
     file = path.resolve()
     if not file.is_file():
         raise SetupError(f"there is no file {path}", _FORMS)
-    name = re.sub(r"\W", "_", file.stem)
-    taken = name in sys.stdlib_module_names or name in sys.modules
+    name, folder = re.sub(r"\W", "_", file.stem), str(file.parent)
+    taken = name in sys.stdlib_module_names or name in sys.modules or not _is_name(file.stem)
     found = None if taken else importlib.util.find_spec(name)
     if taken or (found is not None and found.origin != str(file)):
-        name = f"own_{name}"
-    return Source(label, (str(file.parent),), name, attribute, str(file))
+        return Source(label, (folder,), f"own_{name}", attribute, str(file))
+    return Source(label, (folder,), name, attribute)
 
 
 def module_source(module: str, attribute: str, label: str) -> Source:

@@ -99,6 +99,35 @@ def test_a_case_belongs_to_the_finding_in_whose_folder_it_lies(found: Path) -> N
     assert "verdict: pass" in rondo("run", other, "--target", "toy").stdout
 
 
+def test_a_case_that_cannot_be_judged_is_no_pass(tmp_path: Path) -> None:
+    case = tmp_path / "case.bin"
+    case.write_bytes(CODEC.encode(FAILING.with_steps(())))
+    assert "verdict: invalid" in rondo("run", case, "--target", "toy", code=2).stdout
+
+
+def test_a_case_of_a_checked_model_is_no_case_of_the_target(found: Path, tmp_path: Path) -> None:
+    finding = next(iter(Store(found).findings()))
+    shutil.copytree(found, tmp_path / "all")
+    verdict = tmp_path / "all" / finding.name / "verdict.json"
+    told = json.loads(verdict.read_text())
+    verdict.write_text(json.dumps({**told, "target": "toy my.py:make"}))
+    refused = rondo("run", verdict.with_name("case.bin"), code=2).stderr
+    assert "around a model of yours, my.py:make" in refused and "repro.py" in refused
+    report = json.loads(rondo("report", verdict.parent, "--json").stdout)
+    assert "takes the model from `my.py:make`" in report["text"]
+
+
+def test_shrink_says_first_that_it_cannot_write(tmp_path: Path) -> None:
+    file = tmp_path / "case.bin"
+    file.write_bytes(CODEC.encode(FAILING))
+    options = ("--target=toy", f"--fault={FAULT}", "--output=/dev/null/small.bin")
+    assert "cannot write /dev/null/small.bin" in rondo("shrink", file, *options, code=2).stderr
+
+
+def test_no_findings_is_said(tmp_path: Path) -> None:
+    assert rondo("findings", tmp_path).stdout == f"no findings in {tmp_path}\n"
+
+
 def test_findings_are_listed_by_symptom(found: Path) -> None:
     assert "wrong_result" in rondo("findings", found).stdout
     listed = json.loads(rondo("findings", found, "--json").stdout)

@@ -253,7 +253,7 @@ def test_axes_that_may_change_alone_are_not_changed_together_too() -> None:
 
 
 def test_a_plain_call_that_differs_from_run_to_run_is_the_end_of_it() -> None:
-    assert "two plain eager calls differ" in tried(unstable=("inputs of the factory",)).unusable
+    assert "two plain eager calls differ" in tried(unstable=("factory's inputs",)).unusable
 
 
 def test_what_is_unstable_in_part_is_left_out() -> None:
@@ -267,7 +267,7 @@ def test_what_kills_an_eager_child_is_left_out() -> None:
     assert not trial.unusable
     assert trial.refused["dtype=float64"] == "eager execution: memory (500 MB)"
     assert {"size_x_0=8", "convert_model=float64"} <= set(trial.refused)
-    assert "memory" in tried(killing=("inputs of the factory",)).unusable
+    assert "memory" in tried(killing=("factory's inputs",)).unusable
 
 
 # --- words, and the command line
@@ -337,7 +337,7 @@ def test_a_test_helper_gives_a_child_something_to_build(
 def test_a_finding_is_an_assertion_error_in_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = ("Call with the inputs of the factory", "Call: k 3.0")
+    told = ("Call with the factory's inputs, reordered", "Call: k 3.0")
     finding = Finding(
         "wrong-1", "t", "stateful", "wrong_result", {}, 1, "output:out", "4 instead of 5", told, (),
         (9, 2), 5, (3, 3), {}, 1, 0.0,

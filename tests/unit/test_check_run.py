@@ -106,7 +106,7 @@ def test_a_stateful_difference_is_shrunk_told_and_joined(
 ) -> None:
     result = checked(Impatient(stale_scalar, 1000, str(tmp_path)))
     (found,) = result.findings
-    assert found.sentences == ("Call with the inputs of the factory", "Call: k 3.0")
+    assert found.sentences == ("Call with the factory's inputs, reordered", "Call: k 3.0")
     told = "\n".join(show.told(result, tmp_path))
     assert "1 stateful difference" in told and "step 2 of 2 is wrong: wrong_result" in told
     repro = tmp_path / found.name / "repro.py"
@@ -114,6 +114,24 @@ def test_a_stateful_difference_is_shrunk_told_and_joined(
     assert "module.make()" in repro.read_text() and "def step_3" not in repro.read_text()
     again = checked(Impatient(stale_scalar))
     assert [f.name for f in again.findings] == [found.name]
+
+
+def test_a_difference_that_is_not_confirmed_is_no_pass(
+    checked: Callable[..., Checked], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> Cold:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(triage, "run_cold", interrupted)
+    result = checked(Playing(stale_scalar))
+    assert result.interrupted and not result.findings and result.unconfirmed == 1
+    assert "1 stateful difference, not confirmed" in show.headline(result)
+
+
+def test_a_folder_that_cannot_be_written_is_told_first(checked: Callable[..., Checked]) -> None:
+    server = Playing()
+    with pytest.raises(RondoError, match="cannot write /dev/null/x/running"):
+        checked(server, findings=Path("/dev/null/x"))
 
 
 def test_a_fresh_compile_that_is_wrong_is_no_finding(checked: Callable[..., Checked]) -> None:

@@ -74,6 +74,8 @@ def test_show_json_can_be_read_back(rondo, case_file: Path, codec: Codec) -> Non
     ("name", "data", "message"),
     [
         ("gone.bin", None, "cannot be read: No such file"),
+        ("empty.bin", b"", "is empty"),
+        (":rocket:.bin", b"", ":rocket:.bin is empty"),
         ("short.bin", b"\1\2\3", "truncated"),
         ("old.bin", bytes([9] * 40), "not a test case of format 3"),
         ("bad.json", b"{", "not a test case as JSON"),
@@ -91,6 +93,13 @@ def test_a_file_that_is_no_case_is_one_message(
     assert err.startswith("rondo: ")
     assert message in err
     assert len(err.splitlines()) == 2, "what happened and what to do"
+
+
+def test_an_error_is_json_too_where_json_is_asked_for(rondo, tmp_path: Path) -> None:
+    code, out, err = rondo("show", tmp_path / "gone.bin", "--json")
+    told = json.loads(out)
+    assert code == 2 and told["error"].endswith("No such file or directory")
+    assert told["advice"] in err
 
 
 def test_an_unknown_target_is_one_message(rondo, case_file: Path) -> None:

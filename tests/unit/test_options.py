@@ -51,3 +51,17 @@ def test_a_job_of_fork_lives_longer_than_warming_takes(corpus: str) -> None:
 def test_bad_input_says_what_is_wrong(corpus: str, flag: str, words: str) -> None:
     with pytest.raises(RondoError, match=words):
         parse(SCRIPT, [corpus, flag])
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["-minimize_crash=1"], "takes one file"),
+        (["-minimize_crash=1", "corpus"], "takes one file"),
+        (["-max_total_time=-5"], "must not be below zero"),
+        (["--shrink-seconds=-1"], "must not be below zero"),
+    ],
+)
+def test_flags_that_make_no_sense_are_refused(corpus: str, flags: list[str], message: str) -> None:
+    with pytest.raises(RondoError, match=message):
+        parse(SCRIPT, flags)

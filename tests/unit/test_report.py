@@ -86,6 +86,7 @@ def test_the_establishing_steps_are_those_without_which_it_is_gone() -> None:
 
 def test_a_title_is_one_line_of_bounded_length() -> None:
     assert title("hang", ("Call",), 0) == "hang: Call"
+    assert title("hang", ("Call", "Call"), 1) == "hang: Call, again"
     assert len(title("hang", ("a" * 90, "b" * 90), 1)) <= 92
 
 

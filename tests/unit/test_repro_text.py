@@ -41,6 +41,7 @@ def test_what_does_not_fit_into_one_function_is_played_step_by_step() -> None:
     second = short("tanh", call(), call(callee="second"))
     raising = short("tanh", call(bad_call="bad_shape"), call())
     assert "for index, step in enumerate(STEPS[:2])" in second
+    assert "def run(arm, backend=" in second and 'COMPILE["backend"] = backend' in second
     assert "STEPS[:2]" in raising
 
 
