@@ -200,7 +200,7 @@ MUTATORS: dict[str, tuple[Mutator, float]] = {
     "shrink_model": (shrink_model, 1),
     "change_settings": (change_settings, 1),
     "new_steps": (new_steps, 3),
-    "new_case": (new_case, 20),
+    "new_case": (new_case, 40),
 }
 """Every mutator by name, with its weight before the search learns what it yields."""
 

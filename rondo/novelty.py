@@ -22,7 +22,7 @@ from rondo.testcase import Call, Deviation, Event, TestCase
 
 CANDIDATES = 12
 """How many candidates a case is chosen from: each costs half a millisecond to draw and weigh."""
-_BASE_STEPS = 3
+_BASE_STEPS = 10
 """What a case costs beside its steps, in steps."""
 Situation = tuple[str, ...]
 Change = tuple[str, str]

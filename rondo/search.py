@@ -29,10 +29,15 @@ STEERED_SHARE = 0.8
 something new may hide behind it."""
 TWICE_SHARE = 1 / 3
 """How often a mutant is the work of two mutators."""
+COSTLY_SHARE = 0.1
+"""How often a case is one whose compiles cost seconds: about ten times what others cost, so that
+half of the time goes to each kind."""
 CHAIN, CROSS = "chain", "cross"
-_OWN = {CHAIN: 18.0, CROSS: 8.0, "random": 1.0, "bytes": 1.0}
+_OWN = {CHAIN: 4.0, CROSS: 4.0, "random": 1.0, "bytes": 1.0}
 """What makes cases beside the mutators of `rondo.mutate`, with its weight among them."""
 _ROUNDS = 20
+_DRAWS = 8 * CANDIDATES
+"""So many draws at most for a dozen candidates that cost alike."""
 Names = tuple[str, ...]
 
 
@@ -98,20 +103,26 @@ class Search:
                 return Mutant(asked, (CHAIN,))
         made = self._made(rng, data, other)
         for _ in range(_ROUNDS):
-            for case, names in self._ranked(islice(made, CANDIDATES)):
+            for case, names in self._ranked(rng, made):
                 found = self._codec.encode(self._codec.normal(case))
                 if len(found) <= most and found != data:
                     return Mutant(found, names)
         return Mutant(self._sized(data, most))
 
-    def _ranked(self, made: Iterator[tuple[TestCase, Names]]) -> list[tuple[TestCase, Names]]:
-        """The candidates that cost the whole compiler or not as the first one does, best first:
-        what costs more is shorter and has less to show, and must not be starved for it."""
+    def _ranked(
+        self, rng: random.Random, made: Iterator[tuple[TestCase, Names]]
+    ) -> list[tuple[TestCase, Names]]:
+        """Candidates that are all costly or all not, best first: what costs more is shorter and has
+        less to show, and must not be starved for it."""
         if not self._options.novelty or self._options.replays:  # minimising wants what is near
             return [next(made)]
-        first, *others = [(*one, self._codec.vocabulary.costly(one[0].settings)) for one in made]
-        alike = [(case, names) for case, names, costly in (first, *others) if costly == first[2]]
-        return sorted(alike, key=lambda pair: -self.tried.score(pair[0]))
+        wanted = rng.random() < COSTLY_SHARE
+        costly = self._codec.vocabulary.costly
+        drawn = islice(made, _DRAWS)
+        alike = list(
+            islice((one for one in drawn if costly(one[0].settings) == wanted), CANDIDATES)
+        )
+        return sorted(alike or [next(made)], key=lambda pair: -self.tried.score(pair[0]))
 
     def _made(
         self, rng: random.Random, data: bytes, other: bytes

@@ -43,9 +43,10 @@ def assert_stateless(
     """Fail when calls of a compiled model depend on the calls before, where eager calls do not.
 
     `model` is a factory that gives the model and its example inputs, as "module:factory",
-    "path.py:factory" or a function without inputs; or, with `inputs`, a module or function itself.
-    `seconds` is the time to play sequences in, after some ten seconds of preparation; `wishes` are
-    further fields of `Wishes`, such as `layers=("eager",)`. Gives what was checked.
+    "path.py:factory" or a function without inputs; or, with `inputs` one by one, a module or a
+    function itself. `seconds` is the time to play sequences in, after some ten seconds of
+    preparation; a finding is shrunk and confirmed beyond it. `wishes` are further fields of
+    `Wishes`, such as `layers=("eager",)`. Gives what was checked.
 
     Raises AssertionError with each difference in words and the path of its repro; RondoError when
     the model cannot be checked, for instance because it cannot be pickled.
@@ -56,7 +57,7 @@ def assert_stateless(
     result = check(source, asked, _quiet, _quiet)
     if result.findings:
         raise AssertionError("\n".join([f"{source.label}:", *told(result, folder)]))
-    if not result.judged:
+    if not result.judged or result.unconfirmed:
         raise SetupError(f"{source.label}: {headline(result)}", "; ".join(result.others))
     return result
 

@@ -35,6 +35,7 @@ from harnesses.torch_inductor.own_steps import (
 from rondo.check.facts import Facts
 from rondo.check.source import IMPORTS as SOURCE_IMPORTS
 from rondo.check.source import Input, Source, factory_text
+from rondo.errors import SetupError
 from rondo.models.graph import Graph
 from rondo.testcase import Call, Event, TestCase
 from rondo.vocabulary import SHARED_DIMENSIONS, SHARED_EVENTS, Vocabulary
@@ -70,8 +71,19 @@ def reseed(seed):
     torch.manual_seed(seed)"""
 
 
+_DTYPES = frozenset(
+    "float64 float32 float16 bfloat16 complex64 complex128 int64 int32 int16 int8 uint8 "
+    "bool".split()
+)
+
+
 def inputs_expression(inputs: Iterable[Input]) -> str:
-    """The dict of example inputs that the command line asked for."""
+    """The dict of example inputs that the command line asked for.
+
+    Raises SetupError for an element type that torch does not have.
+    """
+    if unknown := [given.dtype for given in inputs if given.dtype not in _DTYPES]:
+        raise SetupError(f"torch has no type {unknown[0]}", f"types: {', '.join(sorted(_DTYPES))}")
     entries = [
         f'"{given.name}": example({given.shape!r}, {place}, torch.{given.dtype})'
         for place, given in enumerate(inputs)

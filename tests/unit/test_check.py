@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harnesses.base import Wanted
-from harnesses.torch_inductor.own_model import TorchModel, probe_program
+from harnesses.torch_inductor.own_model import TorchModel, inputs_expression, probe_program
 from rondo import cli, testing
 from rondo.check.facts import Attribute, Axis, Facts, Leaf
 from rondo.check.plan import drawn, planned
@@ -348,3 +348,8 @@ def test_a_finding_is_an_assertion_error_in_words(
         assert_stateless(net, findings=tmp_path)
     for words in ("step 2 of 2 is wrong", "2. Call: k 3.0", "4 instead of 5", "wrong-1/repro.py"):
         assert words in str(raised.value)
+
+
+def test_an_input_of_a_type_that_torch_does_not_have_is_refused() -> None:
+    with pytest.raises(SetupError, match="torch has no type float99"):
+        inputs_expression((Input("x", (2,), "float99"),))
