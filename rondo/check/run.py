@@ -94,6 +94,11 @@ class Checked:
     interrupted: bool = False
 
     @property
+    def played(self) -> str:
+        """How much was played, in words."""
+        return f"{_counted(self.verdicts.total(), 'sequence')}, {_counted(self.calls, 'call')}"
+
+    @property
     def unconfirmed(self) -> int:
         """How many sequences differ by the compiler's state while there is no finding: its
         confirmation failed or was interrupted."""
@@ -104,6 +109,10 @@ class Checked:
         """How many sequences have a verdict on them."""
         unjudged = self.verdicts["invalid"] + self.verdicts["nondeterministic"]
         return self.verdicts.total() - unjudged
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 class OneServer(ForkServer):
@@ -276,9 +285,9 @@ class _Checker:
         self._count(case, verdict)
         if verdict.kind not in ("pass", "invalid"):
             self._alarm(case, verdict)
-        counted = f"{result.verdicts.total()} sequences, {result.calls} calls"
+        found = _counted(len(result.findings), "finding")
         layer = self._layer(case.settings)
-        self._live(f"{counted}, {len(result.findings)} findings | {layer} | {sequence.about}")
+        self._live(f"{result.played}, {found} | {layer} | {sequence.about}")
 
     def _alarm(self, case: TestCase, verdict: Verdict) -> None:
         if verdict.difference is not None and verdict.kind != "stateful":

@@ -54,7 +54,7 @@ class Live:
 
 def headline(result: Checked) -> str:
     """The outcome in one sentence."""
-    played = f"{result.verdicts.total()} sequences, {result.calls} calls"
+    played = result.played
     if result.findings:
         count = len(result.findings)
         return f"{played}: {count} stateful difference{'s' if count > 1 else ''}"
