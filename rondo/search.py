@@ -116,12 +116,11 @@ class Search:
         less to show, and must not be starved for it."""
         if not self._options.novelty or self._options.replays:  # minimising wants what is near
             return [next(made)]
-        wanted = rng.random() < COSTLY_SHARE
-        costly = self._codec.vocabulary.costly
+        vocabulary = self._codec.vocabulary
+        wanted = vocabulary.layered and rng.random() < COSTLY_SHARE
         drawn = islice(made, _DRAWS)
-        alike = list(
-            islice((one for one in drawn if costly(one[0].settings) == wanted), CANDIDATES)
-        )
+        fitting = (one for one in drawn if vocabulary.costly(one[0].settings) == wanted)
+        alike = list(islice(fitting, CANDIDATES))
         return sorted(alike or [next(made)], key=lambda pair: -self.tried.score(pair[0]))
 
     def _made(

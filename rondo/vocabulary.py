@@ -271,10 +271,15 @@ class Vocabulary:
     def _left_out(self) -> frozenset[str]:
         return self.unsupported | self.undocumented
 
+    @property
+    def layered(self) -> bool:
+        """Whether there are layers of which the last is the whole compiler."""
+        return len(self.settings[0].values) > 1
+
     def costly(self, settings: tuple[tuple[str, str], ...]) -> bool:
         """Whether these settings run the whole compiler, where each compile costs seconds."""
         layer = self.settings[0]
-        return (layer.name, layer.values[-1]) in settings and len(layer.values) > 1
+        return self.layered and (layer.name, layer.values[-1]) in settings
 
     def _values(self, name: str, table: tuple[Value, ...]) -> tuple[Value, ...]:
         return tuple(v for v in table if f"{name}={v.name}" not in self._left_out)

@@ -8,17 +8,20 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from harnesses import jax_xla
 from harnesses.toy import HARNESS
 from rondo.admission import TRUSTED, Admission, Stability
 from rondo.chains import Chains
 from rondo.codec import MAX_BYTES, Codec, records_of
 from rondo.executor.inprocess import InProcess
 from rondo.generate import longest, random_case
+from rondo.novelty import CANDIDATES
 from rondo.options import parse
 from rondo.oracle import Oracle, Verdict
 from rondo.sampler import propose
 from rondo.search import CHAIN, Search
 from rondo.signature import features, signatures
+from rondo.testcase import TestCase
 from tests.cases import call, case, event, through_bytes
 
 CODEC = Codec(HARNESS.vocabulary)
@@ -120,6 +123,31 @@ def test_a_seed_leads_to_the_same_cases(oracle: Oracle) -> None:
         return made
 
     assert played() == played()
+
+
+def test_one_case_in_ten_goes_through_the_whole_compiler() -> None:
+    search = Search(CODEC, parse("toy", ["--no-mcmc"]), lambda given: given)
+    made = [CODEC.decode(search.mutant(b"", MAX_BYTES, seed)) for seed in range(300)]
+    share = sum(HARNESS.vocabulary.costly(one.settings) for one in made) / len(made)
+    assert 0.05 < share < 0.17
+    drawn = [
+        CODEC.decode(search._random(random.Random(k), b"", b"", MAX_BYTES).data) for k in range(99)
+    ]
+    assert sum(HARNESS.vocabulary.costly(one.settings) for one in drawn) > 30
+
+
+def test_a_target_of_one_layer_is_drawn_for_as_it_comes() -> None:
+    codec = Codec(jax_xla.HARNESS.vocabulary)
+    asked: list[int] = []
+
+    def steered(given: TestCase) -> TestCase:
+        asked.append(1)
+        return given
+
+    search = Search(codec, parse("toy", ["--no-mcmc"]), steered)
+    for seed in range(20):
+        search.mutant(b"", MAX_BYTES, seed)
+    assert not codec.vocabulary.layered and len(asked) <= 20 * CANDIDATES
 
 
 # --- admission --------------------------------------------------------------------------------
