@@ -286,4 +286,6 @@ def _trace(error: Exception) -> str:
     told = traceback.TracebackException.from_exception(error)
     own = [i for i, f in enumerate(told.stack) if f.filename in (__file__, "<rondo_case>")]
     del told.stack[: own[-1] + 1 if own else 0]
+    while told.stack and "importlib" in told.stack[0].filename:
+        del told.stack[0]
     return "".join(told.format())[-_MOST_TRACE:].rstrip()
