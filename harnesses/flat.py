@@ -21,6 +21,7 @@ Tidy = Callable[[list[str], list[list[str]]], tuple[list[str], list[list[str]]]]
 """(lines of the module, lines of each step) -> the same, plainer."""
 _RANDOM = re.compile(r"\brandom\.(?!Random)|rand\(|[dD]ropout|bernoulli|multinomial|\bfactory\(")
 """Where random numbers are drawn, or may be: what a factory makes is not looked into."""
+_PYTHON_RANDOM = re.compile(r"\brandom\.(?!Random|seed)|\bfactory\(")
 _FRAME = re.compile(r"class State:|def reseed\(|def step_\d+\(|STEPS = ")
 
 
@@ -107,7 +108,11 @@ def flattened(program: Program, flat: Flat, exposing: int) -> Flattened | None:
         module = [*next(b for first, b in frame.items() if "def reseed(" in first), "", *module]
     seeds = _seeds(frame, "\n".join([*module, text]))
     told = [
-        [*_comment(f"{k + 1}. {program.sentences[k].rstrip('.')}"), *seeds(k + 1), *body]
+        [
+            *_comment(f"{k + 1}. {program.sentences[k].rstrip('.')}"),
+            *(seeds(k + 1) if k in program.calls else ()),
+            *body,
+        ]
         for k, body in enumerate(steps)
     ]
     start = [*seeds(0, True), *_fields(frame["class State:"], steps), *flat.start]
@@ -156,6 +161,8 @@ def _seeds(frame: dict[str, list[str]], text: str) -> Callable[..., list[str]]:
     if body[0].startswith('"""'):
         return lambda step, first=False: []
     every = _RANDOM.search(text) is not None
+    if not _PYTHON_RANDOM.search(text):
+        body = [line for line in body if not line.startswith("random.")]
 
     def seeds(step: int, first: bool = False) -> list[str]:
         lines = body if every else body[-1:] if first else []

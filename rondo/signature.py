@@ -19,13 +19,17 @@ def signatures(verdict: Verdict) -> tuple[str, ...]:
     return tuple("+".join(sorted(set(events))) or "none" for _, events in verdict.behaviour)
 
 
+_OF_VALUES = ("resume compiled", "resume recompiled:value")
+
+
 def reaction(events: tuple[str, ...]) -> str:
     """The coarse reaction of one step: failed, recompiled, compiled or reused.
 
-    A resumed part that is compiled for the first time is no reaction: another value took another
-    branch after a graph break, and the frame itself was reused.
+    A resumed part that is compiled for the first time, or for another value, is no reaction: what
+    was computed before a graph break took another branch, or is a constant after it, and the frame
+    itself was reused.
     """
-    told = [e.removeprefix("resume ") for e in events if not e.startswith("resume compiled")]
+    told = [e.removeprefix("resume ") for e in events if not e.startswith(_OF_VALUES)]
     for name in ("failed", "recompiled", "compiled", "backward"):
         if any(event.startswith(name) for event in told):
             return name

@@ -110,3 +110,12 @@ def test_a_function_that_one_step_stores_is_a_lambda_there() -> None:
 def test_only_a_hang_is_waited_for() -> None:
     hang = short("tanh", call(), call(), shown=Shown("hang", "", False, "no end within 120 s"))
     assert "alarm(300)" in hang and "alarm" not in short("tanh", call(), call())
+
+
+def test_only_the_streams_that_are_drawn_from_are_seeded_and_only_before_calls() -> None:
+    steps = (call(), event("add_forward_hook", "submodule"), call())
+    torch_alone = short("dropout", *steps)
+    both = short("python_random dropout", *steps)
+    assert "random.seed" not in torch_alone and torch_alone.count("manual_seed") == 3
+    assert both.count("    random.seed(") == both.count("torch.manual_seed(") == 3
+    assert len(torch_alone.splitlines()) <= MOST_LINES

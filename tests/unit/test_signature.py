@@ -14,6 +14,7 @@ from rondo.signature import reaction
         (("compiled",), "compiled"),
         (("resume compiled",), "reused"),
         (("resume recompiled:size",), "recompiled"),
+        (("resume recompiled:value",), "reused"),
         (("resume compiled", "recompiled:value"), "recompiled"),
         (("compiled", "failed:Unsupported"), "failed"),
     ],
