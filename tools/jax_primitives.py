@@ -10,6 +10,7 @@ says how many different primitives each source bound, and how many all of them t
 from __future__ import annotations
 
 import contextlib
+import logging
 import multiprocessing
 import random
 import sys
@@ -57,8 +58,9 @@ def drawn(codec: Codec, cases: int, seed: int) -> Iterator[tuple[str, TestCase]]
 
 
 def _set_up() -> None:
-    """As a campaign's server does it: two devices, no files."""
+    """As a campaign's server does it: two devices, and what JAX logs is not for a terminal."""
     base.load("jax_xla").runtime()
+    logging.disable(logging.CRITICAL)
 
 
 def bound(text: str) -> set[str]:
