@@ -125,6 +125,11 @@ class Parts:
     heeding: tuple[str, ...] = ()
     """The lines of `run` that make the step functions heed these."""
 
+    @property
+    def parameters(self) -> str:
+        """The parameters of `run`."""
+        return ", ".join(["arm", *self.options])
+
 
 def standalone(program: Program, parts: Parts, wanted: Wanted) -> str:
     """The standalone text of a finding: short where it can be, whole otherwise."""
@@ -147,7 +152,7 @@ def _short(parts: Parts, wanted: Wanted, flat: Flattened, shown: Shown, look: Lo
     bounds = {"hang": [f"alarm({wanted.seconds})"], "memory": [_LIMIT]}
     body = [*bounds.get(shown.role, []), *parts.begin, *flat.before]
     body += _catching(last, shown.raises) if shown.raises else last
-    run = function(f"def run({', '.join(['arm', *parts.options])}):", body)
+    run = function(f"def run({parts.parameters}):", body)
     compare = _ONE_ARRAY if look.array else _ONE_TEXT
     return _assembled(parts, wanted, [*flat.module, *run], compare, "*shown[-1]")
 
@@ -161,7 +166,7 @@ def _catching(lines: list[str], raises: str) -> list[str]:
 def _whole(program: Program, parts: Parts, wanted: Wanted) -> str:
     begin = [f"alarm({wanted.seconds})", _LIMIT, *parts.heeding, *parts.begin]
     run = _STEPPED.format(
-        parameters=", ".join(["arm", *parts.options]),
+        parameters=parts.parameters,
         begin="\n    ".join(begin),
         count=wanted.exposing + 1,
         exposing=wanted.exposing,

@@ -55,13 +55,14 @@ def run_shrink(
                 f"the case does not fail: its verdict is {verdict.kind} {verdict.note}".rstrip(),
                 "`rondo run` tells what each step does; --fault plants what it needs to fail",
             )
-        write_atomically(output, codec.encode(case))
-        journal = Journal(output.with_name(f"{output.name}.{_key(harness, case, faults)}.journal"))
+        path = output.with_name(f"{output.name}.{_key(harness, case, faults)}.journal")
+        write_atomically(path, path.read_bytes() if path.exists() else b"")  # can it be written?
+        journal = Journal(path)
         recheck = partial(oracle.recheck, patience=verdict.patience)
         shrunk = Shrinker(codec, recheck, case, verdict, seconds, journal).run()
         write_atomically(output, codec.encode(shrunk.case))
-        if shrunk.complete and journal.path is not None:
-            journal.path.unlink(missing_ok=True)
+        if shrunk.complete:
+            path.unlink(missing_ok=True)
         others = _others(harness, oracle, Store(findings), faults, shrunk)
         final = oracle.judge(shrunk.case, patience=verdict.patience)
     except KeyboardInterrupt:

@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import jax
 import typer
 from jax._src import core
 from rich.console import Console
@@ -109,5 +108,4 @@ def main(
 
 
 if __name__ == "__main__":
-    jax.config.update("jax_platforms", "cpu")
     typer.run(main)

@@ -14,6 +14,7 @@ from pathlib import Path
 from harnesses import source_tests
 from harnesses.emission import Template, template
 from harnesses.jax_xla.ordinary import ORDINARY
+from rondo.models.operators import SENSES
 
 SOURCE_TESTS = source_tests.read(Path(__file__).with_name("source_tests.json"))
 """JAX's primitive harnesses, as `tools/jax_source_tests.py` wrote them down."""
@@ -220,16 +221,7 @@ STATIC_SCALAR = frozenset({"branch_scalar", "typed_scalar"})
 RANDOM = frozenset({"dropout", "noise", "python_random", "random_object", "reparameterise"})
 """Operators that need a random key."""
 
-MODAL = frozenset(
-    {
-        "dropout",
-        "batch_norm",
-        "batch_norm_map",
-        "batch_norm2d",
-        "branch_training",
-        "literal_mode",
-    }
-)
+MODAL = frozenset({*(op for op, senses in SENSES.items() if "mode" in senses), "batch_norm_map"})
 """Operators that depend on the static flag `training`."""
 
 TEMPLATES: Mapping[str, Template] = {

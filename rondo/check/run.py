@@ -96,7 +96,7 @@ class Checked:
     @property
     def played(self) -> str:
         """How much was played, in words."""
-        return f"{_counted(self.verdicts.total(), 'sequence')}, {_counted(self.calls, 'call')}"
+        return f"{counted(self.verdicts.total(), 'sequence')}, {counted(self.calls, 'call')}"
 
     @property
     def unconfirmed(self) -> int:
@@ -111,7 +111,8 @@ class Checked:
         return self.verdicts.total() - unjudged
 
 
-def _counted(count: int, what: str) -> str:
+def counted(count: int, what: str) -> str:
+    """A number of things in words."""
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
@@ -285,7 +286,7 @@ class _Checker:
         self._count(case, verdict)
         if verdict.kind not in ("pass", "invalid"):
             self._alarm(case, verdict)
-        found = _counted(len(result.findings), "finding")
+        found = counted(len(result.findings), "finding")
         layer = self._layer(case.settings)
         self._live(f"{result.played}, {found} | {layer} | {sequence.about}")
 

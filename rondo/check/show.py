@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 from tqdm import tqdm
 
-from rondo.check.run import Checked
+from rondo.check.run import Checked, counted
 from rondo.check.trial import axis_dimension, axis_words
 
 _PLAIN_EVERY = 10.0
@@ -56,11 +56,10 @@ def headline(result: Checked) -> str:
     """The outcome in one sentence."""
     played = result.played
     if result.findings:
-        count = len(result.findings)
-        return f"{played}: {count} stateful difference{'s' if count > 1 else ''}"
+        return f"{played}: {counted(len(result.findings), 'stateful difference')}"
     if doubtful := result.unconfirmed:
-        of_them = f"{doubtful} stateful difference{'s' if doubtful > 1 else ''}"
-        return f"{played}, {of_them}, not confirmed: run it again, with more --time"
+        differences = counted(doubtful, "stateful difference")
+        return f"{played}, {differences}, not confirmed: run it again, with more --time"
     if not result.judged:
         return f"{played}, none of which can be judged"
     return f"{played}, no {'stateful ' if result.others else ''}difference"

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from harnesses.toy import HARNESS
+from rondo.errors import RondoError
 from rondo.executor.client import ForkServer
 from rondo.findings import Store
 from rondo.oracle import Oracle
+from rondo.resume import run_shrink
 from rondo.triage import Triage
 from tests.cases import call, case
 from tests.toy.campaigns import ROOT
@@ -122,6 +124,20 @@ def test_shrink_says_first_that_it_cannot_write(tmp_path: Path) -> None:
     file.write_bytes(CODEC.encode(FAILING))
     options = ("--target=toy", f"--fault={FAULT}", "--output=/dev/null/small.bin")
     assert "cannot write /dev/null/small.bin" in rondo("shrink", file, *options, code=2).stderr
+
+
+def test_an_interrupted_search_leaves_what_an_earlier_one_wrote(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rondo.resume.Shrinker.run", interrupted)
+    small = tmp_path / "small.bin"
+    small.write_bytes(b"earlier")
+    with pytest.raises(RondoError, match="shrinking was interrupted"):
+        run_shrink(HARNESS, FAILING, small, (FAULT,), 5, tmp_path / "findings")
+    assert small.read_bytes() == b"earlier"
 
 
 def test_no_findings_is_said(tmp_path: Path) -> None:
