@@ -8,7 +8,7 @@ structured mutators.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rondo.codec import Codec
@@ -16,7 +16,7 @@ from rondo.models.architectures import ARCHITECTURES
 from rondo.models.grow import grow
 from rondo.models.operators import EDITS, FAMILY, OPERATORS, SENSES
 from rondo.testcase import Call, Deviation, Event, Model, Operator, SourceTest, Step, TestCase
-from rondo.vocabulary import BATCHES, EventKind
+from rondo.vocabulary import BATCH, BATCHES, EventKind
 
 _ARCHITECTURES = {
     name: 1 / len(make(0, 0).nodes) for name, make in ARCHITECTURES.items() if name != "nothing"
@@ -40,6 +40,8 @@ _TEST_SHARE = 0.04
 """How many of the models drawn are the framework's own tests: one operator has little state."""
 _OWN_TRAIT_WEIGHT = 8
 """How much more often a step touches what this very model carries than what every model has."""
+_BATCH_WEIGHT = 4
+"""How often a call walks along batch sizes, against one for a dimension."""
 
 
 def random_operator(rng: random.Random) -> Operator:
@@ -96,6 +98,7 @@ class Draw:
         self._graph = grow(model)
         self._traits = traits = self._graph.traits
         sensed = {name for node in self._graph.nodes for name in SENSES.get(node.op, ())}
+        self._batch_weight = _BATCH_WEIGHT * (_OWN_TRAIT_WEIGHT if BATCH in sensed else 1)
         operators = {node.op for node in self._graph.nodes}
         self._dimensions = {
             name: d.weight
@@ -157,21 +160,24 @@ class Draw:
             step = self.deviating(step)
         return step
 
-    def events(self) -> list[Event]:
-        """One event that the model carries; none where there is no kind of event for it."""
+    def events(self, before: Sequence[Step] = ()) -> list[Event]:
+        """One event that the model carries, which changes something after the steps before it; none
+        where there is no kind of event for it."""
         if not self._events:
             return []
         name = _weighted(self._rng, self._events)
         kind = self._codec.vocabulary.event[name]
-        targets = len(self._graph.targets(kind.needs)) or 1
-        value = self._rng.choice(self._own(kind) or kind.options(self._traits))
-        return [Event(name, self._rng.randrange(targets), value)]
+        target = self._rng.randrange(len(self._graph.targets(kind.needs)) or 1)
+        values = self._own(kind) or kind.options(self._traits)
+        events = [Event(name, target, value) for value in values]
+        acting = [e for e in events if not self._codec.vocabulary.idle(e, before)]
+        return [self._rng.choice(acting or events)]
 
     def walk(self, step: Call) -> list[Call]:
         """The call at three values of its batch or of one dimension: promotion to a dynamic value
         shows at the second, what went wrong in it at the third."""
-        name = _weighted(self._rng, {"batch": 4, **self._dimensions})
-        if name == "batch":
+        name = _weighted(self._rng, {BATCH: self._batch_weight, **self._dimensions})
+        if name == BATCH:
             return [Call(size, step.deviations) for size in self._rng.sample(BATCHES, 3)]
         options = self._codec.vocabulary.dimension[name].deviations(self._traits)
         walked = self._rng.sample(options, min(len(options), 3))
@@ -226,7 +232,7 @@ def random_steps(rng: random.Random, codec: Codec, model: Model) -> tuple[Step, 
     for _ in range(rng.choice((2, 3, 4, 5, 6))):
         choice = rng.random()
         if choice < _EVENT_SHARE:
-            steps += [*draw.events(), _again(rng, draw, base)]
+            steps += [*draw.events(steps), _again(rng, draw, base)]
         elif choice < _EVENT_SHARE + _WALK_SHARE:
             steps += draw.walk(base)
         else:
@@ -263,15 +269,16 @@ def longest(codec: Codec, settings: tuple[tuple[str, str], ...]) -> int:
 
 
 def bounded(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
-    """A case cut to what is worth its time: a window of its steps, and a small model where each
-    compile costs seconds; a transformer through a C++ compiler takes more than a minute."""
+    """A case cut to what is worth its time: a window of its steps up to a call, since no step shows
+    what an event behind the last one did, and a small model where each compile costs seconds; a
+    transformer through a C++ compiler takes more than a minute."""
     costly = codec.vocabulary.costly(case.settings)
     most = longest(codec, case.settings)
     if costly:
         case = case.with_operators(case.model.operators[:MOST_COSTLY_OPERATORS])
         if len(grow(case.model).nodes) > MOST_COSTLY_NODES:
             case = replace(case, model=replace(case.model, architecture="nothing"))
-    if len(case.steps) <= most:
-        return case
-    start = rng.randint(0, len(case.steps) - most)
-    return case.with_steps(case.steps[start : start + most])
+    start = rng.randint(0, max(0, len(case.steps) - most))
+    steps = case.steps[start : start + most]
+    calls = [index for index, step in enumerate(steps) if isinstance(step, Call)]
+    return case.with_steps(steps[: calls[-1] + 1] if calls else steps)

@@ -17,10 +17,10 @@ from rondo.models.operators import FAMILY
 from rondo.oracle import Verdict
 from rondo.signature import changed_dimensions, reaction
 from rondo.testcase import Call, Event, TestCase
-from rondo.vocabulary import Vocabulary
+from rondo.vocabulary import BATCH, Vocabulary
 
 MANY = "x3"
-SIZE, SIZES = "size", frozenset({"batch", "length"})
+SIZE, SIZES = "size", frozenset({BATCH, "length"})
 """The sizes of an input's axes are one change: a compiler guards shapes, whichever axis it is."""
 _DEATH = re.compile(r"(?:SIG\w+|exit code \d+|no end within [\d.e+]+ s|more than \d+ MB) in (.+)")
 
@@ -115,7 +115,7 @@ def changes_of(case: TestCase, vocabulary: Vocabulary) -> tuple[str, ...]:
 
 
 def _value(step: Call, name: str) -> str:
-    return str(step.batch) if name == "batch" else step.get(name, "")
+    return str(step.batch) if name == BATCH else step.get(name, "")
 
 
 def event_change(step: Event, vocabulary: Vocabulary) -> str:

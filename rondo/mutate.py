@@ -7,7 +7,7 @@ apply returns the case as it was and another is tried.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from rondo.codec import MAX_OPERATORS, MAX_STEPS, Codec
@@ -26,19 +26,20 @@ from rondo.testcase import Call, Event, Model, Step, TestCase
 Mutator = Callable[[random.Random, Codec, TestCase], TestCase]
 
 
-def _insert(rng: random.Random, case: TestCase, steps: list[Step]) -> TestCase:
-    at = rng.randint(0, len(case.steps))
+def _inserted(case: TestCase, at: int, steps: Sequence[Step]) -> TestCase:
     return case.with_steps((*case.steps[:at], *steps, *case.steps[at:]))
 
 
 def insert_call(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
     """Insert a random call."""
-    return _insert(rng, case, [Draw(rng, codec, case.model).call()])
+    at = rng.randint(0, len(case.steps))
+    return _inserted(case, at, [Draw(rng, codec, case.model).call()])
 
 
 def insert_event(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
     """Insert a random event."""
-    return _insert(rng, case, [*Draw(rng, codec, case.model).events()])
+    at = rng.randint(0, len(case.steps))
+    return _inserted(case, at, Draw(rng, codec, case.model).events(case.steps[:at]))
 
 
 def delete_step(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
@@ -85,7 +86,7 @@ def set_up_and_trigger(rng: random.Random, codec: Codec, case: TestCase) -> Test
     calls = _calls(case)
     if not calls:
         return case
-    events = Draw(rng, codec, case.model).events()
+    events = Draw(rng, codec, case.model).events(case.steps)
     return case.with_steps((*case.steps, *events, case.steps[rng.choice(calls)]))
 
 
@@ -96,9 +97,10 @@ def toggle_and_restore(rng: random.Random, codec: Codec, case: TestCase) -> Test
         return case
     base = case.steps[rng.choice(calls)]
     added: list[Step] = []
-    for first in Draw(rng, codec, case.model).events():
+    for first in Draw(rng, codec, case.model).events(case.steps):
         options = codec.vocabulary.event[first.kind].options(_traits(case.model))
-        added += [first, base, Event(first.kind, first.target, rng.choice(options)), base]
+        second = rng.choice([v for v in options if v != first.value] or options)
+        added += [first, base, Event(first.kind, first.target, second), base]
     return case.with_steps((*case.steps, *added))
 
 
@@ -183,6 +185,7 @@ def new_case(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
     return drawn_case(rng, codec)
 
 
+NEW_CASE = "new_case"
 MUTATORS: dict[str, tuple[Mutator, float]] = {
     "insert_call": (insert_call, 1),
     "insert_event": (insert_event, 1),
@@ -200,7 +203,7 @@ MUTATORS: dict[str, tuple[Mutator, float]] = {
     "shrink_model": (shrink_model, 1),
     "change_settings": (change_settings, 1),
     "new_steps": (new_steps, 3),
-    "new_case": (new_case, 40),
+    NEW_CASE: (new_case, 40),
 }
 """Every mutator by name, with its weight before the search learns what it yields."""
 

@@ -1,65 +1,117 @@
 """What the campaign has tried: of several candidates, run the one that tries most that is rare.
 
-A stateful bug needs a piece of state, a change of something, and a call that shows it. So a case is
-described by its *situations*: each operator of its model, and each of its settings, together with
-each change between two of its calls; and two such changes at once. Counting them costs no run at
-all, and it spares the search the thousandth case of what is drawn often, which independent draws
-spend most of their time on. Among the candidates the one with the largest sum of 1 / (1 + N) over
-its situations, for each step that it takes, is run: the weights of the Metropolis-Hastings target,
-of inputs in place of behaviour. The idea is that of adaptive random testing (Chen, Leung and Mak
-2004).
+A stateful bug needs a piece of state, a change of it, and a call that shows it. So a case is
+described by its *situations*: each operator of its model together with each change between two of
+its calls; the same change for the second time, since a value that was promoted to a dynamic one
+goes wrong at the third; and two changes at once. What an operator has to do with a change (it reads
+the attribute that an event sets, takes the argument whose value differs) counts fully, what meets
+by chance counts a tenth. Counting costs no run at all, and it spares the search the thousandth case
+of what is drawn often, which independent draws spend most of their time on. Among the candidates
+the one with the largest weighted sum of 1 / (1 + N) over its situations, for each step that it
+takes, is run: the weights of the Metropolis-Hastings target, of inputs in place of behaviour. The
+idea is that of adaptive random testing (Chen, Leung and Mak 2004), the situations are those of
+pairwise testing (Cohen, Dalal, Fredman and Patton 1997).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache, partial
 from itertools import combinations
 from math import fsum
 
+from rondo.models.operators import OPERATORS, SENSES
 from rondo.signature import changed_dimensions
 from rondo.testcase import Call, Deviation, Event, TestCase
+from rondo.vocabulary import ARGUMENT, BATCH, Dimension, EventKind, Vocabulary
 
 CANDIDATES = 12
-"""How many candidates a case is chosen from: each costs half a millisecond to draw and weigh."""
+"""How many candidates a case is chosen from: each costs a millisecond to draw and weigh."""
+_NEAR, _FAR = 1.0, 0.1
+"""What a situation counts whose parts have to do with each other, and one whose parts just meet."""
 _BASE_STEPS = 10
 """What a case costs beside its steps, in steps."""
+_REPEAT, _AGAIN = "repeat", "again"
 Situation = tuple[str, ...]
 Change = tuple[str, str]
 
 
-def situations(case: TestCase) -> frozenset[Situation]:
-    """What a case tries: (carrier, changed thing) and (carrier, changed thing, old and new value),
-    the carrier being an operator or a setting; and (changed thing, changed thing) at once."""
-    model = case.model
-    carriers = {operator.kind for operator in model.operators} | {model.architecture}
-    carriers |= {f"{name}={value}" for name, value in case.settings}
-    found: set[Situation] = set()
-    for changes in set(_changes(case)):
-        found |= {(carrier, name) for name, _ in changes for carrier in carriers}
-        found |= {(carrier, *change) for change in changes for carrier in carriers}
-        found |= set(combinations(sorted({name for name, _ in changes}), 2))
-    return frozenset(found)
+def touches(vocabulary: Vocabulary, operator: str, name: str, value: str) -> bool:
+    """Whether a dimension or an event at this value is about what an operator owns or reads."""
+    if name in SENSES.get(operator, ()):
+        return True
+    entry: Dimension | EventKind | None = vocabulary.event.get(name)
+    entry = entry or vocabulary.dimension.get(name)
+    kind = OPERATORS.get(operator)
+    if entry is None or kind is None:
+        return False
+    if operator in entry.operators:
+        return True
+    needs = {entry.needs, *(v.needs for v in entry.values if v.name == value)}
+    return not needs.isdisjoint((*kind.carries, ARGUMENT + kind.argument))
 
 
-def _changes(case: TestCase) -> Iterator[tuple[Change, ...]]:
-    """(what changed, from what to what) before each call after the first, at once; a call like the
-    one before it repeats."""
-    before: Call | None = None
-    between: list[Change] = []
-    for step in case.steps:
-        if isinstance(step, Event):
-            between.append((step.kind, step.value))
-            continue
-        if before is not None:
-            yield (*between, *_between(before, step)) or (("repeat", ""),)
-        before, between = step, []
+class Tried:
+    """How often the campaign has tried each situation."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.counts: Counter[Situation] = Counter()
+        self._vocabulary = vocabulary
+        self._touches = lru_cache(maxsize=None)(partial(touches, vocabulary))
+
+    def record(self, case: TestCase) -> None:
+        """A case has run."""
+        self.counts.update(self.situations(case).keys())
+
+    def score(self, case: TestCase) -> float:
+        """How much a case tries that is rare, for each of its steps."""
+        found = self.situations(case).items()
+        rare = fsum(weight / (1 + self.counts[situation]) for situation, weight in found)
+        return rare / (_BASE_STEPS + len(case.steps))
+
+    def situations(self, case: TestCase) -> Mapping[Situation, float]:
+        """What a case tries, and what each counts: operators and changes alone, each operator with
+        each change, by name and by value, first and again, each setting with each change, and
+        changes at once."""
+        operators = {operator.kind for operator in case.model.operators}
+        beside = {f"{name}={value}" for name, value in case.settings} | {case.model.architecture}
+        found: dict[Situation, float] = {("operator", name): _NEAR for name in operators}
+        before: set[str] = set()
+        for changes in self._changes(case):
+            for name, value in changes:
+                to = value.rpartition(" ")[2]
+                again = ((_AGAIN, name), (_AGAIN, name, to)) if name in before else ()
+                for kinds in ((name,), (name, value), *again):
+                    found[kinds] = _NEAR
+                    for operator in operators:
+                        near = self._touches(operator, name, to)
+                        found[operator, *kinds] = _NEAR if near else _FAR
+                found |= {(other, name): _FAR for other in beside}
+            names = sorted({name for name, _ in changes})
+            found |= dict.fromkeys(combinations(names, 2), _FAR)
+            before.update(names)
+        return found
+
+    def _changes(self, case: TestCase) -> Iterator[tuple[Change, ...]]:
+        """(what changed, from what to what) before each call after the first, at once; a call like
+        the one before it repeats, and an event that sets what holds already changes nothing."""
+        before: Call | None = None
+        between: list[Change] = []
+        for index, step in enumerate(case.steps):
+            if isinstance(step, Event):
+                idle = self._vocabulary.idle(step, case.steps[:index])
+                between += [] if idle else [(step.kind, step.value)]
+                continue
+            if before is not None:
+                yield (*between, *_between(before, step)) or ((_REPEAT, ""),)
+            before, between = step, []
 
 
 def _between(before: Call, after: Call) -> Iterator[Change]:
     old, new = _values(before.deviations), _values(after.deviations)
     for name in changed_dimensions(before, after):
-        if name == "batch":
+        if name == BATCH:
             yield name, f"{before.batch} {after.batch}"
         else:
             yield name, f"{old.get(name, 'plain')} {new.get(name, 'plain')}"
@@ -67,19 +119,3 @@ def _between(before: Call, after: Call) -> Iterator[Change]:
 
 def _values(deviations: Iterable[Deviation]) -> dict[str, str]:
     return {d.dimension: d.value for d in deviations}
-
-
-class Tried:
-    """How often the campaign has tried each situation."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[Situation] = Counter()
-
-    def record(self, case: TestCase) -> None:
-        """A case has run."""
-        self.counts.update(situations(case))
-
-    def score(self, case: TestCase) -> float:
-        """How much a case tries that is rare, for each of its steps."""
-        rare = fsum(1 / (1 + self.counts[situation]) for situation in situations(case))
-        return rare / (_BASE_STEPS + len(case.steps))

@@ -16,7 +16,7 @@ from itertools import islice
 from rondo.chains import Chains
 from rondo.codec import Codec
 from rondo.generate import random_case
-from rondo.mutate import MUTATORS, cross, mutate
+from rondo.mutate import MUTATORS, NEW_CASE, cross, mutate
 from rondo.novelty import CANDIDATES, Tried
 from rondo.options import Options
 from rondo.oracle import Verdict
@@ -38,7 +38,11 @@ _OWN = {CHAIN: 4.0, CROSS: 4.0, "random": 1.0, "bytes": 1.0}
 _ROUNDS = 20
 _DRAWS = 8 * CANDIDATES
 """So many draws at most for a dozen candidates that cost alike."""
+_CLIMBS = 12
+"""So many mutations are tried on the best of them."""
 Names = tuple[str, ...]
+Made = tuple[TestCase, Names]
+"""A case, and the mutators that made it in turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ class Search:
         self._steered = steered
         self._handed = Mutant()
         self.chains = Chains(codec, lambda case: steered(case) == case)
-        self.tried = Tried()
+        self.tried = Tried(codec.vocabulary)
         own = {name: weight for name, (_, weight) in MUTATORS.items()}
         self.yields = Yields({**own, **_OWN})
 
@@ -104,14 +108,12 @@ class Search:
         made = self._made(rng, data, other)
         for _ in range(_ROUNDS):
             for case, names in self._ranked(rng, made):
-                found = self._codec.encode(self._codec.normal(case))
+                found = self._codec.encode(case)
                 if len(found) <= most and found != data:
                     return Mutant(found, names)
         return Mutant(self._sized(data, most))
 
-    def _ranked(
-        self, rng: random.Random, made: Iterator[tuple[TestCase, Names]]
-    ) -> list[tuple[TestCase, Names]]:
+    def _ranked(self, rng: random.Random, made: Iterator[Made]) -> list[Made]:
         """Candidates that are all costly or all not, best first: what costs more is shorter and has
         less to show, and must not be starved for it."""
         if not self._options.novelty or self._options.replays:  # minimising wants what is near
@@ -121,11 +123,23 @@ class Search:
         drawn = islice(made, _DRAWS)
         fitting = (one for one in drawn if vocabulary.costly(one[0].settings) == wanted)
         alike = list(islice(fitting, CANDIDATES))
-        return sorted(alike or [next(made)], key=lambda pair: -self.tried.score(pair[0]))
+        ranked = sorted(alike or [next(made)], key=lambda pair: -self.tried.score(pair[0]))
+        return [self._climbed(rng, *ranked[0]), *ranked]
 
-    def _made(
-        self, rng: random.Random, data: bytes, other: bytes
-    ) -> Iterator[tuple[TestCase, Names]]:
+    def _climbed(self, rng: random.Random, case: TestCase, names: Names) -> Made:
+        """The case after those of some more mutations that make it try more: the search goes uphill
+        where that costs no compile."""
+        best, costly = self.tried.score(case), self._codec.vocabulary.costly(case.settings)
+        small = self.yields.weighted([name for name in MUTATORS if name != NEW_CASE])
+        for _ in range(_CLIMBS):
+            name = small.drawn(rng)
+            changed = self._codec.normal(mutate(rng, self._codec, case, (name,)))
+            score = self.tried.score(changed)
+            if score > best and self._codec.vocabulary.costly(changed.settings) == costly:
+                case, best, names = changed, score, (*names, name)
+        return case, names
+
+    def _made(self, rng: random.Random, data: bytes, other: bytes) -> Iterator[Made]:
         """What mutators make of a case, without end, and which mutators did."""
         case = self._codec.decode(data)
         plain = self._weighted()
@@ -138,6 +152,7 @@ class Search:
             else:
                 names += (plain.drawn(rng),) if rng.random() < TWICE_SHARE else ()
                 made = mutate(rng, self._codec, case, names)
+            made = self._codec.normal(made)  # before it is weighed: what does not fit is not tried
             yield self._steered(made) if steers else made, names
 
     def _weighted(self, *beside: str) -> Weighted:

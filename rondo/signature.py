@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from rondo.oracle import Verdict
 from rondo.testcase import Call, Event, Step, TestCase
+from rondo.vocabulary import BATCH
 
 
 def signatures(verdict: Verdict) -> tuple[str, ...]:
@@ -77,7 +78,7 @@ def changed_dimensions(before: Call, after: Call) -> list[str]:
     old = {d.dimension: d.value for d in before.deviations}
     new = {d.dimension: d.value for d in after.deviations}
     found = [name for name in sorted(old | new) if old.get(name) != new.get(name)]
-    return [*(["batch"] if before.batch != after.batch else []), *found]
+    return [*([BATCH] if before.batch != after.batch else []), *found]
 
 
 def describe(step: Step) -> str:

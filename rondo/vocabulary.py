@@ -12,15 +12,18 @@ no-op.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
-from rondo.testcase import SourceTest
+from rondo.testcase import Event, SourceTest, Step
 
 BATCHES = (2, 3, 4, 5, 1, 0, 7, 8, 16, 17, 33)
 """Batch sizes, plainest first; a call names one by its index."""
+
+BATCH = "batch"
+"""What a call's batch size is called where it stands beside the dimensions."""
 
 LENGTHS = (4, 3, 2, 5, 1, 7, 8, 16, 17)
 """Sequence lengths, plainest first."""
@@ -52,6 +55,8 @@ def _equal_literals(names: tuple[str, ...], value: str) -> tuple[str, ...]:
     return tuple(n for n, v in literals.items() if v == wanted and type(v) is not type(wanted))
 
 
+OTHER = "other"
+"""A value that no event sets."""
 ARGUMENT = "arg."
 """What the traits start with that a model has by taking an argument."""
 
@@ -105,6 +110,9 @@ class EventKind:
     """Whether different values exercise different mechanisms, so that they tell findings apart."""
     operators: tuple[str, ...] = ()
     """Operators whose result it touches: a model with one of them draws it more often."""
+    holds: str = ""
+    """What holds before the first event of this kind, where an event sets what holds until another
+    one does; nothing where each acts anew."""
 
     def options(self, traits: Iterable[str]) -> tuple[str, ...]:
         """The values that apply to a model with these traits."""
@@ -188,26 +196,30 @@ SHARED_DIMENSIONS = (
 """What a call can deviate in on every target; order is part of the byte format."""
 
 SHARED_EVENTS = (
-    EventKind("set_float_attribute", values("2.5", "3.5", "0.5", "0.0"), "attr.float", 2),
-    EventKind("set_int_attribute", values("3", "5", "1", "0"), "attr.int", 2),
-    EventKind("set_bool_attribute", values("True", "False"), "attr.bool", 2),
-    EventKind("retype_attribute", values("True", "1", "1.0"), "attr.int"),
+    EventKind(
+        "set_float_attribute", values("2.5", "3.5", "0.5", "0.0"), "attr.float", 2, holds=OTHER
+    ),
+    EventKind("set_int_attribute", values("3", "5", "1", "0"), "attr.int", 2, holds=OTHER),
+    EventKind("set_bool_attribute", values("True", "False"), "attr.bool", 2, holds=OTHER),
+    EventKind("retype_attribute", values("True", "1", "1.0"), "attr.int", holds=OTHER),
     EventKind("change_list_attribute", values("append", "pop", "set", "rebind"), "attr.list", 2),
     EventKind("change_dict_attribute", values("set", "add", "rebind"), "attr.dict", 2),
-    EventKind("set_enum_attribute", values("B", "A"), "attr.enum", 2),
+    EventKind("set_enum_attribute", values("B", "A"), "attr.enum", 2, holds="A"),
     EventKind("change_tensor_attribute", values("rebind", "mutate"), "attr.tensor", 2, True),
-    EventKind("set_object_attribute", values("2.5", "3.5", "0.5"), "attr.object", 2),
-    EventKind("set_property", values("2.5", "3.5"), "attr.property", 2),
-    EventKind("set_class_attribute", values("2.5", "10.0", "1.0"), "attr.class", 2),
-    EventKind("set_global", values("2.5", "10.0", "1.0"), "global.value", 2),
-    EventKind("replace_global_function", values("minus", "half"), "global.function", 2),
-    EventKind("set_closure_cell", values("2.5", "10.0"), "closure", 2),
-    EventKind("set_default_argument", values("2.5", "10.0"), "default", 2),
+    EventKind("set_object_attribute", values("2.5", "3.5", "0.5"), "attr.object", 2, holds=OTHER),
+    EventKind("set_property", values("2.5", "3.5"), "attr.property", 2, holds=OTHER),
+    EventKind("set_class_attribute", values("2.5", "10.0", "1.0"), "attr.class", 2, holds=OTHER),
+    EventKind("set_global", values("2.5", "10.0", "1.0"), "global.value", 2, holds=OTHER),
+    EventKind(
+        "replace_global_function", values("minus", "half"), "global.function", 2, holds=OTHER
+    ),
+    EventKind("set_closure_cell", values("2.5", "10.0"), "closure", 2, holds=OTHER),
+    EventKind("set_default_argument", values("2.5", "10.0"), "default", 2, holds=OTHER),
     EventKind("replace_method", values("instance", "class", "code"), "method", 2, True),
     EventKind(
         "replace_object_method", values("instance", "class", "code"), "method.object", 2, True
     ),
-    EventKind("replace_submodule", values("tanh", "identity"), "block", 2),
+    EventKind("replace_submodule", values("tanh", "identity"), "block", 2, holds=OTHER),
     EventKind("change_parameter", values("mutate", "rebind", "double"), "parameter", 1, True),
     EventKind("optimizer_step", values("sgd"), "parameter"),
     EventKind("load_state", values("halved"), "state"),
@@ -217,10 +229,10 @@ SHARED_EVENTS = (
     EventKind("add_forward_hook", values("root", "submodule@submodule"), "", 1),
     EventKind("add_forward_pre_hook", values("root", "submodule@submodule"), "", 1),
     EventKind("remove_hook", values("last"), "", 1),
-    EventKind("submodule_mode", values("eval", "train"), "submodule"),
+    EventKind("submodule_mode", values("eval", "train"), "submodule", holds="train"),
     EventKind("advance_python_rng", values("seed", "draw"), "rng.object"),
-    EventKind("set_default_dtype", values("float64", "float32"), "", 1),
-    EventKind("set_matmul_precision", values("medium", "high", "highest"), "", 1),
+    EventKind("set_default_dtype", values("float64", "float32"), "", 1, holds="float32"),
+    EventKind("set_matmul_precision", values("medium", "high", "highest"), "", 1, holds="highest"),
     EventKind("collect_garbage", values("dropped"), "", 1),
     EventKind("drop_compiler_state", values("in_memory", "all"), "", 2, True),
 )
@@ -280,6 +292,15 @@ class Vocabulary:
         """Whether these settings run the whole compiler, where each compile costs seconds."""
         layer = self.settings[0]
         return self.layered and (layer.name, layer.values[-1]) in settings
+
+    def idle(self, event: Event, before: Sequence[Step]) -> bool:
+        """Whether an event sets what holds already, after these steps."""
+        same = (event.kind, event.target)
+        earlier = (
+            s for s in reversed(before) if isinstance(s, Event) and (s.kind, s.target) == same
+        )
+        holds = self.event[event.kind].holds
+        return bool(holds) and event.value == next((s.value for s in earlier), holds)
 
     def _values(self, name: str, table: tuple[Value, ...]) -> tuple[Value, ...]:
         return tuple(v for v in table if f"{name}={v.name}" not in self._left_out)

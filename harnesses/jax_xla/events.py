@@ -37,7 +37,7 @@ _RANDOM = ("noise", "python_random", "random_object", "dropout")
 OWN_EVENTS = (
     EventKind("set_flag", values(*_FLAGS), weight=5, mechanisms=True, operators=_RANDOM),
     EventKind("restore_flag", values(*_FLAGS), weight=2, mechanisms=True),
-    EventKind("set_default_device", values("1", "0", "None"), weight=1),
+    EventKind("set_default_device", values("1", "0", "None"), weight=1, holds="None"),
     EventKind("use_compilation_cache", values("fresh", "same", "off"), weight=2, mechanisms=True),
     EventKind("change_numpy_input", values("added"), weight=1),
 )

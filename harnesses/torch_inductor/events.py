@@ -10,11 +10,20 @@ from harnesses.event_text import Entry, EventTable, alike, each
 from rondo.vocabulary import EventKind, values
 
 OWN_EVENTS = (
-    EventKind("set_autocast_dtype", values("float16", "bfloat16"), operators=("inner_autocast",)),
-    EventKind("set_grad_enabled", values("False", "True"), operators=("branch_grad",)),
-    EventKind("set_deterministic", values("True", "False")),
-    EventKind("set_stance", values("force_eager", "eager_on_recompile", "default")),
-    EventKind("limit_recompiles", values("2", "1", "8"), weight=3),
+    EventKind(
+        "set_autocast_dtype",
+        values("float16", "bfloat16"),
+        operators=("inner_autocast",),
+        holds="bfloat16",
+    ),
+    EventKind(
+        "set_grad_enabled", values("False", "True"), operators=("branch_grad",), holds="True"
+    ),
+    EventKind("set_deterministic", values("True", "False"), holds="False"),
+    EventKind(
+        "set_stance", values("force_eager", "eager_on_recompile", "default"), holds="default"
+    ),
+    EventKind("limit_recompiles", values("2", "1", "8"), weight=3, holds="8"),
     EventKind(
         "toggle_config",
         values(
@@ -26,11 +35,11 @@ OWN_EVENTS = (
         ),
         mechanisms=True,
     ),
-    EventKind("set_default_device", values("cpu", "None")),
+    EventKind("set_default_device", values("cpu", "None"), holds="None"),
     EventKind("add_backward_hook", values("parameter"), "parameter"),
     EventKind("add_module_backward_hook", values("root")),
     EventKind("clear_gradients", values("all"), "parameter"),
-    EventKind("move_model", values("bfloat16", "float32"), "parameter"),
+    EventKind("move_model", values("bfloat16", "float32"), "parameter", holds="float32"),
     EventKind("delete_attribute", values("restored"), "attr.float"),
 )
 """Events that torch alone has."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from rondo.models.kinds import OperatorKind, floats, whole
 from rondo.models.ordinary import AUTOCAST, ORDINARY
 from rondo.models.rules import with_features
+from rondo.vocabulary import BATCH
 
 EDITS = ("edit_insert", "edit_replace", "edit_remove", "edit_duplicate")
 """Records that change the graph before them in place of adding to it, see `rondo.models.edits`."""
@@ -95,6 +96,7 @@ _RETURNS = whole(
 )
 
 SENSES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("branch_batch", "branch_single", "size_arithmetic", "return_size"), (BATCH,)),
     "branch_dtype": ("dtype",),
     "branch_training": ("mode",),
     "literal_mode": ("mode", "set_default_dtype"),
@@ -118,8 +120,8 @@ SENSES: dict[str, tuple[str, ...]] = {
     "mutate_input": ("values", "layout"),
     "write_input_row": ("values", "layout"),
 }
-"""Operator -> the dimensions of a call, beside batch and arguments, and the events on no carrier
-that its result depends on."""
+"""Operator -> the dimensions of a call, beside its arguments, and the events on no carrier that its
+result depends on, other than as every result depends on the input."""
 
 OPERATORS: dict[str, OperatorKind] = {
     kind.name: kind

@@ -2,29 +2,75 @@
 
 from __future__ import annotations
 
-from rondo.novelty import Tried, situations
+from harnesses.toy import HARNESS
+from rondo.novelty import Tried, touches
+from rondo.testcase import TestCase
 from tests.cases import call, case, event
 
+VOCABULARY = HARNESS.vocabulary
 
-def test_situations_name_carriers_and_changes() -> None:
-    given = case("relu", call(), event("paint", "once"), call(3, colour="green"), backend="whole")
-    found = situations(given)
-    for carrier in ("relu", "nothing", "backend=whole"):
-        assert {(carrier, "paint"), (carrier, "paint", "once"), (carrier, "batch", "2 3")} <= found
-        assert (carrier, "colour", "plain green") in found
-    assert {("batch", "colour"), ("batch", "paint"), ("colour", "paint")} <= found
+
+def situations(given: TestCase) -> dict[tuple[str, ...], float]:
+    return dict(Tried(VOCABULARY).situations(given))
+
+
+def test_situations_name_operators_changes_and_both() -> None:
+    changed = (event("set_closure_cell", "10.0"), call(3, mode="eval"))
+    found = situations(case("call_closure relu", call(), *changed, backend="fuse"))
+    for operator in ("call_closure", "relu"):
+        assert {(operator, "set_closure_cell"), (operator, "set_closure_cell", "10.0")} <= {*found}
+        assert {(operator, "batch", "2 3"), (operator, "mode", "plain eval")} <= {*found}
+        assert ("operator", operator) in found
+    assert {("set_closure_cell",), ("nothing", "batch"), ("backend=fuse", "mode")} <= {*found}
+    assert {("batch", "mode"), ("batch", "set_closure_cell"), ("mode", "set_closure_cell")} <= {
+        *found
+    }
+
+
+def test_what_has_to_do_with_each_other_counts_more() -> None:
+    found = situations(case("call_closure relu", call(), event("set_closure_cell", "2.5"), call()))
+    assert found["call_closure", "set_closure_cell"] > found["relu", "set_closure_cell"]
+
+
+def test_an_operator_is_touched_by_what_it_owns_takes_and_senses() -> None:
+    assert touches(VOCABULARY, "call_closure", "set_closure_cell", "2.5")
+    assert touches(VOCABULARY, "scale_scalar", "scalar", "2.5")
+    assert touches(VOCABULARY, "branch_single", "batch", "1")
+    assert touches(VOCABULARY, "literal_tensor", "set_default_dtype", "float64")
+    for operator, name in (("relu", "set_closure_cell"), ("relu", "batch"), ("relu", "no such")):
+        assert not touches(VOCABULARY, operator, name, "2.5")
+    assert not touches(VOCABULARY, "no such", "set_closure_cell", "2.5")
+
+
+def test_what_changes_for_the_second_time_is_another_situation() -> None:
+    once = situations(case("branch_single", call(), call(3)))
+    twice = situations(case("branch_single", call(), call(3), call(1)))
+    again = {("again", "batch"), ("branch_single", "again", "batch", "1")}
+    assert again <= {*twice} and not again & {*once}
 
 
 def test_a_repetition_is_tried_and_what_stands_at_the_ends_is_not() -> None:
-    found = situations(case("relu", event("paint"), call(), call(), event("paint")))
-    assert {name for _, name, *_ in found} == {"repeat"}
-    assert situations(case("relu", call())) == frozenset()
+    ends = event("collect_garbage", "dropped")
+    found = situations(case("relu", ends, call(), call(), ends))
+    assert ("repeat",) in found and not any("collect_garbage" in parts for parts in found)
+    assert {*situations(case("relu", call()))} == {("operator", "relu")}
+
+
+def test_what_holds_already_is_no_change() -> None:
+    idle, acts = event("set_default_dtype", "float32"), event("set_default_dtype", "float64")
+    for steps in ((idle,), (idle, idle)):
+        assert ("repeat",) in situations(case("relu", call(), *steps, call()))
+    for steps in ((acts,), (acts, acts)):
+        found = situations(case("relu", call(), *steps, call()))
+        assert ("set_default_dtype", "float64") in found
+    back = situations(case("relu", call(), acts, call(), idle, call()))
+    assert ("again", "set_default_dtype", "float32") in back
 
 
 def test_what_has_been_tried_is_worth_less() -> None:
-    tried = Tried()
+    tried = Tried(VOCABULARY)
     old = case("relu", call(), call(3), call())
-    new = case("relu", call(), call(colour="red"), call())
+    new = case("relu", call(), call(4), call())
     assert tried.score(old) == tried.score(new)
     tried.record(old)
     after = tried.score(old)
@@ -34,6 +80,6 @@ def test_what_has_been_tried_is_worth_less() -> None:
 
 
 def test_longer_cases_are_not_worth_more_for_their_length() -> None:
-    tried = Tried()
+    tried = Tried(VOCABULARY)
     short = case("relu", call(), call(3))
     assert tried.score(case("relu", call(), call(3), *[call(3)] * 8)) < 2 * tried.score(short)
