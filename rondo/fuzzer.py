@@ -103,8 +103,7 @@ class Fuzzer:
             options.coverage,
             self._merges,
         )
-        if options.mcmc:
-            self.search.chains.counts.seen = self._memory.read()
+        self.search.chains.counts.seen = self._memory.read()
         if self._minimises:
             self._replay(self.codec.decode(options.files[0].read_bytes()))
         for data in [] if options.replays else self.store.left_behind():
@@ -165,8 +164,7 @@ class Fuzzer:
         if idle or self._saving:  # a signal may come while it saves
             return
         self._saving = True
-        if self.options.mcmc:
-            self._memory.save(self.search.chains.counts.seen)
+        self._memory.save(self.search.chains.counts.seen)
         self._statistics.write(self.progress, self.feedback, self._stability, self.search)
         self._saving = False
 

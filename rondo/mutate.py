@@ -209,16 +209,15 @@ MUTATORS: dict[str, tuple[Mutator, float]] = {
 
 
 def mutate(rng: random.Random, codec: Codec, case: TestCase, names: tuple[str, ...]) -> TestCase:
-    """The case after these mutators in turn, cut to what is worth its time; some of its steps may
-    not fit its model yet."""
-    for name in names:
-        case = MUTATORS[name][0](rng, codec, case)
-    return bounded(rng, codec, case)
+    """The case after these mutators in turn, cut to what is worth its time."""
+    for name in names:  # each relies on steps that fit the model
+        case = codec.normal(MUTATORS[name][0](rng, codec, case))
+    return codec.normal(bounded(rng, codec, case))
 
 
 def cross(rng: random.Random, codec: Codec, first: TestCase, second: TestCase) -> TestCase:
-    """The first case's model with steps of both: a prefix of one, a suffix of the other. Some of
-    them may not fit the model yet."""
+    """The first case's model with steps of both: a prefix of one, a suffix of the other."""
     head = first.steps[: rng.randint(0, len(first.steps))]
     tail = second.steps[rng.randint(0, len(second.steps)) :]
-    return bounded(rng, codec, first.with_steps((*head, *tail)[:MAX_STEPS]))
+    joined = codec.normal(first.with_steps((*head, *tail)[:MAX_STEPS]))
+    return codec.normal(bounded(rng, codec, joined))

@@ -96,9 +96,8 @@ class Search:
         names = self.origin(encoded)
         self.yields.observe(names, features, done, seconds)
         self.tried.record(case)
-        if self._options.mcmc:
-            draw = random.Random(zlib.crc32(encoded))
-            self.chains.observe(encoded, signatures(verdict), draw, bool(names))
+        draw = random.Random(zlib.crc32(encoded))
+        self.chains.observe(encoded, signatures(verdict), draw, bool(names))
 
     def _structured(self, rng: random.Random, data: bytes, other: bytes, most: int) -> Mutant:
         if self._options.mcmc and self._weighted(CHAIN).drawn(rng) == CHAIN:
@@ -133,7 +132,7 @@ class Search:
         small = self.yields.weighted([name for name in MUTATORS if name != NEW_CASE])
         for _ in range(_CLIMBS):
             name = small.drawn(rng)
-            changed = self._codec.normal(mutate(rng, self._codec, case, (name,)))
+            changed = mutate(rng, self._codec, case, (name,))
             score = self.tried.score(changed)
             if score > best and self._codec.vocabulary.costly(changed.settings) == costly:
                 case, best, names = changed, score, (*names, name)
@@ -152,7 +151,6 @@ class Search:
             else:
                 names += (plain.drawn(rng),) if rng.random() < TWICE_SHARE else ()
                 made = mutate(rng, self._codec, case, names)
-            made = self._codec.normal(made)  # before it is weighed: what does not fit is not tried
             yield self._steered(made) if steers else made, names
 
     def _weighted(self, *beside: str) -> Weighted:

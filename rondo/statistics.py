@@ -27,8 +27,8 @@ INTERVAL = 60.0
 
 
 class Signatures(msgspec.Struct, frozen=True):
-    """How many distinct signatures the campaign has counted, how many of them once, and how often
-    the commonest; all zero without the chains, which are what counts them."""
+    """How many distinct signatures the campaign has counted, whatever it reports to libFuzzer, how
+    many of them once, and how often the commonest."""
 
     distinct: int = 0
     once: int = 0
