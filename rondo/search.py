@@ -38,9 +38,11 @@ _OWN = {CHAIN: 4.0, CROSS: 4.0, "random": 1.0, "bytes": 1.0}
 _ROUNDS = 20
 _DRAWS = 8 * CANDIDATES
 """So many draws at most for a dozen candidates that cost alike."""
-_CLIMBS = 12
+CLIMBS = 12
 """So many mutations are tried on the best of them."""
 Names = tuple[str, ...]
+Freed = Callable[[TestCase], TestCase]
+"""Frees a case of the causes of known findings."""
 Made = tuple[TestCase, Names]
 """A case, and the mutators that made it in turn."""
 
@@ -56,9 +58,7 @@ class Mutant:
 class Search:
     """Makes mutants for one driver; `steered` frees a case of the causes of known findings."""
 
-    def __init__(
-        self, codec: Codec, options: Options, steered: Callable[[TestCase], TestCase]
-    ) -> None:
+    def __init__(self, codec: Codec, options: Options, steered: Freed) -> None:
         self._codec = codec
         self._options = options
         self._steered = steered
@@ -104,15 +104,16 @@ class Search:
             asked = self.chains.propose(rng)
             if asked and len(asked) <= most:
                 return Mutant(asked, (CHAIN,))
-        made = self._made(rng, data, other)
+        free = self._steered if rng.random() < STEERED_SHARE else _as_it_is
+        made = self._made(rng, data, other, free)
         for _ in range(_ROUNDS):
-            for case, names in self._ranked(rng, made):
+            for case, names in self._ranked(rng, made, free):
                 found = self._codec.encode(case)
                 if len(found) <= most and found != data:
                     return Mutant(found, names)
         return Mutant(self._sized(data, most))
 
-    def _ranked(self, rng: random.Random, made: Iterator[Made]) -> list[Made]:
+    def _ranked(self, rng: random.Random, made: Iterator[Made], free: Freed) -> list[Made]:
         """Candidates that are all costly or all not, best first: what costs more is shorter and has
         less to show, and must not be starved for it."""
         if not self._options.novelty or self._options.replays:  # minimising wants what is near
@@ -123,27 +124,26 @@ class Search:
         fitting = (one for one in drawn if vocabulary.costly(one[0].settings) == wanted)
         alike = list(islice(fitting, CANDIDATES))
         ranked = sorted(alike or [next(made)], key=lambda pair: -self.tried.score(pair[0]))
-        return [self._climbed(rng, *ranked[0]), *ranked]
+        return [self._climbed(rng, *ranked[0], free), *ranked]
 
-    def _climbed(self, rng: random.Random, case: TestCase, names: Names) -> Made:
+    def _climbed(self, rng: random.Random, case: TestCase, names: Names, free: Freed) -> Made:
         """The case after those of some more mutations that make it try more: the search goes uphill
         where that costs no compile."""
         best, costly = self.tried.score(case), self._codec.vocabulary.costly(case.settings)
         small = self.yields.weighted([name for name in MUTATORS if name != NEW_CASE])
-        for _ in range(_CLIMBS):
+        for _ in range(CLIMBS):
             name = small.drawn(rng)
-            changed = mutate(rng, self._codec, case, (name,))
+            changed = free(mutate(rng, self._codec, case, (name,)))
             score = self.tried.score(changed)
             if score > best and self._codec.vocabulary.costly(changed.settings) == costly:
                 case, best, names = changed, score, (*names, name)
         return case, names
 
-    def _made(self, rng: random.Random, data: bytes, other: bytes) -> Iterator[Made]:
+    def _made(self, rng: random.Random, data: bytes, other: bytes, free: Freed) -> Iterator[Made]:
         """What mutators make of a case, without end, and which mutators did."""
         case = self._codec.decode(data)
         plain = self._weighted()
         mutators = self._weighted(CROSS) if other else plain
-        steers = rng.random() < STEERED_SHARE
         while True:
             names: Names = (mutators.drawn(rng),)
             if names == (CROSS,):
@@ -151,7 +151,7 @@ class Search:
             else:
                 names += (plain.drawn(rng),) if rng.random() < TWICE_SHARE else ()
                 made = mutate(rng, self._codec, case, names)
-            yield self._steered(made) if steers else made, names
+            yield free(made), names
 
     def _weighted(self, *beside: str) -> Weighted:
         """The mutators, and what is named beside them, by what has been learned."""
@@ -170,6 +170,10 @@ class Search:
     def _sized(self, data: bytes, most: int) -> bytes:
         """At most `most` bytes: steps that are over are left out."""
         return data if len(data) <= most else self._codec.cut(data, most)
+
+
+def _as_it_is(case: TestCase) -> TestCase:
+    return case
 
 
 _KINDS = {"structured": Search._structured, "random": Search._random, "bytes": Search._bytes}

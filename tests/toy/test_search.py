@@ -19,7 +19,7 @@ from rondo.novelty import CANDIDATES
 from rondo.options import parse
 from rondo.oracle import Oracle, Verdict
 from rondo.sampler import propose
-from rondo.search import CHAIN, Search
+from rondo.search import CHAIN, CLIMBS, Search
 from rondo.signature import features, signatures
 from rondo.testcase import TestCase
 from tests.cases import call, case, event, through_bytes
@@ -147,7 +147,7 @@ def test_a_target_of_one_layer_is_drawn_for_as_it_comes() -> None:
     search = Search(codec, parse("toy", ["--no-mcmc"]), steered)
     for seed in range(20):
         search.mutant(b"", MAX_BYTES, seed)
-    assert not codec.vocabulary.layered and len(asked) <= 20 * CANDIDATES
+    assert not codec.vocabulary.layered and len(asked) <= 20 * (CANDIDATES + CLIMBS)
 
 
 # --- admission --------------------------------------------------------------------------------
