@@ -21,7 +21,7 @@ from rondo.models.architectures import ARCHITECTURES
 from rondo.models.grow import grow
 from rondo.models.operators import RECORDS
 from rondo.testcase import Call, Deviation, Event, Model, Operator, Step, TestCase
-from rondo.vocabulary import BATCHES, DIMENSION_SLOTS, EVENT_SLOTS, Vocabulary
+from rondo.vocabulary import BATCHES, DIMENSION_SLOTS, EVENT_SLOTS, Applying, Vocabulary
 
 FORMAT = 3
 HEADER = 8
@@ -76,7 +76,7 @@ class Codec:
 
     def record(self, model: Model, step: Step) -> bytes:
         """The record of a step that fits a model."""
-        return self._record(model, grow(model).traits, step)
+        return self._record(model, self._applying(model), step)
 
     def canonical(self, data: bytes) -> bytes:
         """The canonical bytes of whatever `data` stands for."""
@@ -95,26 +95,33 @@ class Codec:
         return encoded if len(encoded) <= size else b""
 
     def normal(self, case: TestCase) -> TestCase:
-        """The nearest case whose events and deviations its model carries; drops what is not."""
-        traits = grow(case.model).traits
-        steps = tuple(s for s in (self._fitted(step, case, traits) for step in case.steps) if s)
-        return self.decode(self.encode(case.with_steps(steps[:MAX_STEPS])))
+        """The nearest case whose events and deviations its model carries, in canonical form."""
+        return self.decode(self.encode(self.fitted(case)))
 
-    def _fitted(self, step: Step, case: TestCase, traits: frozenset[str]) -> Step | None:
+    def fitted(self, case: TestCase) -> TestCase:
+        """The case without the events and deviations that its model does not carry."""
+        applying = self._applying(case.model)
+        steps = tuple(s for s in (self._fitted(step, case, applying) for step in case.steps) if s)
+        return case.with_steps(steps[:MAX_STEPS])
+
+    def _applying(self, model: Model) -> Applying:
+        return self.vocabulary.applying(grow(model).traits)
+
+    def _fitted(self, step: Step, case: TestCase, applying: Applying) -> Step | None:
         if isinstance(step, Call):
-            kept = [d for d in step.deviations if d.value in self._deviations(d.dimension, traits)]
-            return Call(step.batch, tuple(kept))
-        kind = self.vocabulary.event.get(step.kind)
-        if kind is None or not kind.options(traits):
+            own = applying.deviations
+            kept = [d for d in step.deviations if d.value in own.get(d.dimension, ())]
+            return step if len(kept) == len(step.deviations) else Call(step.batch, tuple(kept))
+        options = applying.options.get(step.kind, ())
+        if not options:
             return None
-        options = kind.options(traits)
-        targets = len(grow(case.model).targets(kind.needs)) or 1
+        targets = self._targets(case.model, step.kind)
         value = step.value if step.value in options else options[0]
         return Event(step.kind, step.target % targets, value)
 
-    def _deviations(self, name: str, traits: frozenset[str]) -> tuple[str, ...]:
-        dimension = self.vocabulary.dimension.get(name)
-        return dimension.deviations(traits) if dimension else ()
+    def _targets(self, model: Model, kind: str) -> int:
+        """How many carriers an event can act on; one where it needs none."""
+        return len(grow(model).targets(self.vocabulary.event[kind].needs)) or 1
 
     def _model(self, head: bytes, operators: tuple[Operator, ...]) -> Model:
         tests = self.vocabulary.tests
@@ -138,65 +145,62 @@ class Codec:
         return tuple((s.name, value) for s, value in picked if value != s.values[0])
 
     def _steps(self, model: Model, data: bytes) -> tuple[Step, ...]:
-        traits = grow(model).traits
+        applying = self._applying(model)
         steps: list[Step] = []
         for i in range(0, min(len(data), 8 * MAX_STEPS), 8):
             record = data[i : i + 8].ljust(8, b"\0")
-            steps.append(self._step(model, traits, record, steps))
+            steps.append(self._step(model, applying, record, steps))
         return tuple(steps)
 
-    def _step(
-        self, model: Model, traits: frozenset[str], record: bytes, before: list[Step]
-    ) -> Step:
+    def _step(self, model: Model, applying: Applying, record: bytes, before: list[Step]) -> Step:
         if record[0] >= _EVENT_FROM:
-            event = self._event(model, traits, record)
+            event = self._event(model, applying, record)
             if event is not None:
                 return event
         elif record[0] >= _REPLAY_FROM:
             calls = [step for step in before if isinstance(step, Call)]
             if calls:
                 return calls[record[1] % len(calls)]
-        return self._call(traits, record)
+        return self._call(applying, record)
 
-    def _call(self, traits: frozenset[str], record: bytes) -> Call:
+    def _call(self, applying: Applying, record: bytes) -> Call:
         found: dict[str, str] = {}
         for slot in range(2, 8, 2):
             if record[slot] < _PLAIN_BELOW:
                 continue
-            name = self._dimension(traits, record[slot] - _PLAIN_BELOW)
-            options = self._deviations(name, traits)
+            name = self._dimension(applying, record[slot] - _PLAIN_BELOW)
+            options = applying.deviations.get(name, ())
             if options:
                 found.setdefault(name, options[record[slot + 1] % len(options)])
-        order = list(self.vocabulary.dimension)
-        pairs = sorted(found.items(), key=lambda pair: order.index(pair[0]))
+        order = self.vocabulary.order
+        pairs = sorted(found.items(), key=lambda pair: order[pair[0]])
         return Call(_BATCH_OF_BYTE[record[1]], tuple(Deviation(*pair) for pair in pairs))
 
-    def _dimension(self, traits: frozenset[str], slot: int) -> str:
+    def _dimension(self, applying: Applying, slot: int) -> str:
         """The first dimension from `slot` on that the model can deviate in."""
         ring = self.vocabulary.dimension_ring
         for offset in range(len(ring)):
             name = ring[(slot + offset) % len(ring)]
-            if self._deviations(name, traits):
+            if name in applying.deviations:
                 return name
         return ring[slot]
 
-    def _event_name(self, traits: frozenset[str], slot: int) -> str | None:
+    def _event_name(self, applying: Applying, slot: int) -> str | None:
         ring = self.vocabulary.event_ring
         for offset in range(len(ring)):
             name = ring[(slot + offset) % len(ring)]
-            kind = self.vocabulary.event.get(name)
-            if kind is not None and kind.options(traits):
+            if name in applying.options:
                 return name
         return None
 
-    def _event(self, model: Model, traits: frozenset[str], record: bytes) -> Event | None:
-        name = self._event_name(traits, record[0] - _EVENT_FROM)
+    def _event(self, model: Model, applying: Applying, record: bytes) -> Event | None:
+        name = self._event_name(applying, record[0] - _EVENT_FROM)
         if name is None:
             return None
-        kind = self.vocabulary.event[name]
-        options = kind.options(traits)
-        targets = len(grow(model).targets(kind.needs)) or 1
-        return Event(name, record[1] % targets, options[record[2] % len(options)])
+        options = applying.options[name]
+        return Event(
+            name, record[1] % self._targets(model, name), options[record[2] % len(options)]
+        )
 
     def _encoded(self, case: TestCase) -> Iterator[bytes]:
         model = case.model
@@ -211,22 +215,21 @@ class Codec:
         yield bytes([len(model.operators)])
         for op in model.operators:
             yield bytes([RECORDS.index(op.kind), op.a, op.b, op.c])
-        traits = grow(model).traits
+        applying = self._applying(model)
         for step in case.steps:
-            yield self._record(model, traits, step)
+            yield self._record(model, applying, step)
 
-    def _record(self, model: Model, traits: frozenset[str], step: Step) -> bytes:
+    def _record(self, model: Model, applying: Applying, step: Step) -> bytes:
         if isinstance(step, Event):
-            kind = self.vocabulary.event[step.kind]
-            value = kind.options(traits).index(step.value)
-            if step.target >= (len(grow(model).targets(kind.needs)) or 1):
+            value = applying.options.get(step.kind, ()).index(step.value)
+            if step.target >= self._targets(model, step.kind):
                 raise ValueError(f"the model has no carrier {step.target} for {step.kind}")
             slot = self.vocabulary.event_ring.index(step.kind)
             return bytes([_EVENT_FROM + slot, step.target, value, 0, 0, 0, 0, 0])
         record = [0, _BATCH_OF_BYTE.index(step.batch)]
         for deviation in step.deviations:
             slot = self.vocabulary.dimension_ring.index(deviation.dimension)
-            options = self._deviations(deviation.dimension, traits)
+            options = applying.deviations.get(deviation.dimension, ())
             record += [_PLAIN_BELOW + slot, options.index(deviation.value)]
         if len(record) > 8:
             raise ValueError("a call deviates in at most three dimensions")

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from rondo.codec import Codec
 from rondo.models.architectures import ARCHITECTURES
+from rondo.models.graph import Graph
 from rondo.models.grow import grow
 from rondo.models.operators import EDITS, FAMILY, OPERATORS, SENSES
 from rondo.testcase import Call, Deviation, Event, Model, Operator, SourceTest, Step, TestCase
-from rondo.vocabulary import BATCH, BATCHES, EventKind
+from rondo.vocabulary import BATCH, BATCHES, Applying, Dimension, EventKind
 
 _ARCHITECTURES = {
     name: 1 / len(make(0, 0).nodes) for name, make in ARCHITECTURES.items() if name != "nothing"
@@ -90,37 +92,55 @@ def _weighted(rng: random.Random, weights: Mapping[str, float]) -> str:
     return rng.choices(list(weights), list(weights.values()))[0]
 
 
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """What the steps of one model are drawn from: its graph, dimensions and events with their
+    weights, and that of a walk along batch sizes."""
+
+    graph: Graph
+    applying: Applying
+    dimensions: Mapping[str, int]
+    events: Mapping[str, int]
+    batch_weight: int
+
+
+@lru_cache(maxsize=256)
+def _tables(codec: Codec, model: Model) -> _Tables:
+    """Mutation draws for one model many times."""
+    graph, vocabulary = grow(model), codec.vocabulary
+    applying = vocabulary.applying(graph.traits)
+    operators = {node.op for node in graph.nodes}
+    sensed = {name for op in operators for name in SENSES.get(op, ())}
+
+    def weight(entry: Dimension | EventKind, own: bool) -> int:
+        touched = own or entry.name in sensed or not operators.isdisjoint(entry.operators)
+        return entry.weight * (_OWN_TRAIT_WEIGHT if touched else 1)
+
+    dimensions = [vocabulary.dimension[name] for name in applying.deviations]
+    events = [vocabulary.event[name] for name in applying.options]
+    return _Tables(
+        graph,
+        applying,
+        {d.name: weight(d, bool(d.own(graph.traits))) for d in dimensions},
+        {e.name: weight(e, bool(e.needs or _own(e, graph.traits))) for e in events},
+        _BATCH_WEIGHT * (_OWN_TRAIT_WEIGHT if BATCH in sensed else 1),
+    )
+
+
+def _own(kind: EventKind, traits: frozenset[str]) -> list[str]:
+    """The values of an event that touch what a model of these traits carries."""
+    return [value.name for value in kind.values if value.needs in traits]
+
+
 class Draw:
     """Draws steps that fit one model."""
 
     def __init__(self, rng: random.Random, codec: Codec, model: Model) -> None:
         self._rng = rng
-        self._graph = grow(model)
-        self._traits = traits = self._graph.traits
-        sensed = {name for node in self._graph.nodes for name in SENSES.get(node.op, ())}
-        self._batch_weight = _BATCH_WEIGHT * (_OWN_TRAIT_WEIGHT if BATCH in sensed else 1)
-        operators = {node.op for node in self._graph.nodes}
-        self._dimensions = {
-            name: d.weight
-            * (
-                _OWN_TRAIT_WEIGHT
-                if d.own(traits) or name in sensed or operators & {*d.operators}
-                else 1
-            )
-            for name, d in codec.vocabulary.dimension.items()
-            if d.deviations(traits)
-        }
-        self._events = {
-            name: e.weight
-            * (_OWN_TRAIT_WEIGHT if e.needs or self._own(e) or operators & {*e.operators} else 1)
-            for name, e in codec.vocabulary.event.items()
-            if e.options(traits)
-        }
         self._codec = codec
-
-    def _own(self, kind: EventKind) -> list[str]:
-        """The values of an event that touch what this model carries."""
-        return [v.name for v in kind.values if v.needs in self._traits]
+        self._tables = _tables(codec, model)
+        self._traits = self._tables.graph.traits
+        self._dimensions = self._tables.dimensions
 
     def batch(self) -> int:
         """A batch size, the plain one half of the time."""
@@ -142,14 +162,14 @@ class Draw:
         own = dimension.own(self._traits)
         if own and self._rng.random() < 0.5:
             return Deviation(name, self._rng.choice(own))
-        return Deviation(name, self._rng.choice(dimension.deviations(self._traits)))
+        return Deviation(name, self._rng.choice(self._tables.applying.deviations[name]))
 
     def base(self) -> Call:
         """The call that a sequence comes back to: often training, with one or two deviations."""
         step = self.call()
-        for name, dimension in self._codec.vocabulary.dimension.items():
-            options = dimension.deviations(self._traits)
-            if dimension.context and options and self._rng.random() < _CONTEXT_SHARE:
+        for name, options in self._tables.applying.deviations.items():
+            context = self._codec.vocabulary.dimension[name].context
+            if context and self._rng.random() < _CONTEXT_SHARE:
                 step = with_deviation(step, Deviation(name, options[0]), self._codec)
         return step
 
@@ -163,12 +183,12 @@ class Draw:
     def events(self, before: Sequence[Step] = ()) -> list[Event]:
         """One event that the model carries, which changes something after the steps before it; none
         where there is no kind of event for it."""
-        if not self._events:
+        if not self._tables.events:
             return []
-        name = _weighted(self._rng, self._events)
+        name = _weighted(self._rng, self._tables.events)
         kind = self._codec.vocabulary.event[name]
-        target = self._rng.randrange(len(self._graph.targets(kind.needs)) or 1)
-        values = self._own(kind) or kind.options(self._traits)
+        target = self._rng.randrange(len(self._tables.graph.targets(kind.needs)) or 1)
+        values = _own(kind, self._traits) or self._tables.applying.options[name]
         events = [Event(name, target, value) for value in values]
         acting = [e for e in events if not self._codec.vocabulary.idle(e, before)]
         return [self._rng.choice(acting or events)]
@@ -176,10 +196,10 @@ class Draw:
     def walk(self, step: Call) -> list[Call]:
         """The call at three values of its batch or of one dimension: promotion to a dynamic value
         shows at the second, what went wrong in it at the third."""
-        name = _weighted(self._rng, {BATCH: self._batch_weight, **self._dimensions})
+        name = _weighted(self._rng, {BATCH: self._tables.batch_weight, **self._dimensions})
         if name == BATCH:
             return [Call(size, step.deviations) for size in self._rng.sample(BATCHES, 3)]
-        options = self._codec.vocabulary.dimension[name].deviations(self._traits)
+        options = self._tables.applying.deviations[name]
         walked = self._rng.sample(options, min(len(options), 3))
         return [with_deviation(step, Deviation(name, value), self._codec) for value in walked]
 
@@ -216,8 +236,8 @@ _TWIN_SHARE = 0.4
 def with_deviation(step: Call, deviation: Deviation, codec: Codec) -> Call:
     """The call with a deviation set, at most three, in the format's order."""
     kept = [d for d in step.deviations if d.dimension != deviation.dimension][:2]
-    order = list(codec.vocabulary.dimension)
-    found = sorted([*kept, deviation], key=lambda d: order.index(d.dimension))
+    order = codec.vocabulary.order
+    found = sorted([*kept, deviation], key=lambda d: order[d.dimension])
     return Call(step.batch, tuple(found))
 
 

@@ -21,7 +21,7 @@ from rondo.generate import (
     with_deviation,
 )
 from rondo.models.grow import grow
-from rondo.testcase import Call, Event, Model, Step, TestCase
+from rondo.testcase import Call, Event, Step, TestCase
 
 Mutator = Callable[[random.Random, Codec, TestCase], TestCase]
 
@@ -98,14 +98,10 @@ def toggle_and_restore(rng: random.Random, codec: Codec, case: TestCase) -> Test
     base = case.steps[rng.choice(calls)]
     added: list[Step] = []
     for first in Draw(rng, codec, case.model).events(case.steps):
-        options = codec.vocabulary.event[first.kind].options(_traits(case.model))
+        options = codec.vocabulary.applying(grow(case.model).traits).options[first.kind]
         second = rng.choice([v for v in options if v != first.value] or options)
         added += [first, base, Event(first.kind, first.target, second), base]
     return case.with_steps((*case.steps, *added))
-
-
-def _traits(model: Model) -> frozenset[str]:
-    return grow(model).traits
 
 
 def change_call(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
@@ -211,13 +207,13 @@ MUTATORS: dict[str, tuple[Mutator, float]] = {
 def mutate(rng: random.Random, codec: Codec, case: TestCase, names: tuple[str, ...]) -> TestCase:
     """The case after these mutators in turn, cut to what is worth its time."""
     for name in names:  # each relies on steps that fit the model
-        case = codec.normal(MUTATORS[name][0](rng, codec, case))
-    return codec.normal(bounded(rng, codec, case))
+        case = codec.fitted(MUTATORS[name][0](rng, codec, case))
+    return codec.fitted(bounded(rng, codec, case))
 
 
 def cross(rng: random.Random, codec: Codec, first: TestCase, second: TestCase) -> TestCase:
     """The first case's model with steps of both: a prefix of one, a suffix of the other."""
     head = first.steps[: rng.randint(0, len(first.steps))]
     tail = second.steps[rng.randint(0, len(second.steps)) :]
-    joined = codec.normal(first.with_steps((*head, *tail)[:MAX_STEPS]))
-    return codec.normal(bounded(rng, codec, joined))
+    joined = codec.fitted(first.with_steps((*head, *tail)[:MAX_STEPS]))
+    return codec.fitted(bounded(rng, codec, joined))

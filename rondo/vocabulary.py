@@ -12,7 +12,7 @@ no-op.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -257,6 +257,15 @@ def _repeated(entries: Iterable[Dimension | EventKind]) -> list[str]:
     return [e.name for turn in range(rounds) for e in table if e.weight > turn]
 
 
+@dataclass(frozen=True, slots=True)
+class Applying:
+    """What applies to models of one set of traits: of each dimension the values other than the
+    plain one, of each event the values; names that have none are left out."""
+
+    deviations: Mapping[str, tuple[str, ...]]
+    options: Mapping[str, tuple[str, ...]]
+
+
 @dataclass(frozen=True)
 class Vocabulary:
     """The tables of one target.
@@ -322,6 +331,24 @@ class Vocabulary:
             for e in SHARED_EVENTS + self.events
             if e.name not in self._left_out
         }
+
+    @cached_property
+    def order(self) -> Mapping[str, int]:
+        """The place of each dimension in the format."""
+        return {name: place for place, name in enumerate(self.dimension)}
+
+    @cached_property
+    def applying(self) -> Callable[[frozenset[str]], Applying]:
+        """What applies to a model, by its traits: asked far more often than models change."""
+        return lru_cache(maxsize=1024)(self._applying)
+
+    def _applying(self, traits: frozenset[str]) -> Applying:
+        deviations = {name: d.deviations(traits) for name, d in self.dimension.items()}
+        options = {name: e.options(traits) for name, e in self.event.items()}
+        return Applying(
+            {name: found for name, found in deviations.items() if found},
+            {name: found for name, found in options.items() if found},
+        )
 
     @cached_property
     def dimension_ring(self) -> tuple[str, ...]:
