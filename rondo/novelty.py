@@ -5,12 +5,14 @@ described by its *situations*: each operator of its model together with each cha
 its calls; the same change for the second time, since a value that was promoted to a dynamic one
 goes wrong at the third; and two changes at once. What an operator has to do with a change (it reads
 the attribute that an event sets, takes the argument whose value differs) counts fully, what meets
-by chance counts a tenth. Counting costs no run at all, and it spares the search the thousandth case
-of what is drawn often, which independent draws spend most of their time on. Among the candidates
-the one with the largest weighted sum of 1 / (1 + N) over its situations, for each step that it
-takes, is run: the weights of the Metropolis-Hastings target, of inputs in place of behaviour. The
-idea is that of adaptive random testing (Chen, Leung and Mak 2004), the situations are those of
-pairwise testing (Cohen, Dalal, Fredman and Patton 1997).
+by chance counts a tenth, and changes at once share what one alone counts. Counting costs no run at
+all, and it spares the search the thousandth case of what is drawn often, which independent draws
+spend most of their time on.
+
+Among the candidates the one with the largest weighted sum of 1 / (1 + N) over its situations, for
+what it costs, is run: the weights of the Metropolis-Hastings target, of inputs in place of
+behaviour. The idea is that of adaptive random testing (Chen, Leung and Mak 2004), the situations
+are those of pairwise testing (Cohen, Dalal, Fredman and Patton 1997).
 """
 
 from __future__ import annotations
@@ -30,8 +32,9 @@ CANDIDATES = 12
 """How many candidates a case is chosen from: each costs a millisecond to draw and weigh."""
 _NEAR, _FAR = 1.0, 0.1
 """What a situation counts whose parts have to do with each other, and one whose parts just meet."""
-_BASE_STEPS = 10
-"""What a case costs beside its steps, in steps."""
+_BASE_STEPS, _OPERATOR_STEPS = 10, 2
+"""What a case costs beside its steps, and what each operator does, in steps: it makes compiles
+longer, and it is more likely that the case ends early over something else."""
 _REPEAT, _AGAIN = "repeat", "again"
 Situation = tuple[str, ...]
 Change = tuple[str, str]
@@ -65,33 +68,40 @@ class Tried:
         self.counts.update(self.situations(case).keys())
 
     def score(self, case: TestCase) -> float:
-        """How much a case tries that is rare, for each of its steps."""
+        """How much a case tries that is rare, for what it costs."""
         found = self.situations(case).items()
         rare = fsum(weight / (1 + self.counts[situation]) for situation, weight in found)
-        return rare / (_BASE_STEPS + len(case.steps))
+        size = len(case.steps) + _OPERATOR_STEPS * len(case.model.operators)
+        return rare / (_BASE_STEPS + size)
 
     def situations(self, case: TestCase) -> Mapping[Situation, float]:
         """What a case tries, and what each counts: operators and changes alone, each operator with
         each change, by name and by value, first and again, each setting with each change, and
         changes at once."""
+        found: dict[Situation, float] = {}
+        for situation, weight in self._tries(case):
+            found[situation] = max(weight, found.get(situation, 0.0))
+        return found
+
+    def _tries(self, case: TestCase) -> Iterator[tuple[Situation, float]]:
         operators = {operator.kind for operator in case.model.operators}
         beside = {f"{name}={value}" for name, value in case.settings} | {case.model.architecture}
-        found: dict[Situation, float] = {("operator", name): _NEAR for name in operators}
         before: set[str] = set()
+        yield from ((("operator", name), _NEAR) for name in operators)
         for changes in self._changes(case):
+            share = 1 / len(changes)  # what one of several changes did wrong, the others may hide
             for name, value in changes:
                 to = value.rpartition(" ")[2]
                 again = ((_AGAIN, name), (_AGAIN, name, to)) if name in before else ()
                 for kinds in ((name,), (name, value), *again):
-                    found[kinds] = _NEAR
+                    yield kinds, _NEAR * share
                     for operator in operators:
                         near = self._touches(operator, name, to)
-                        found[operator, *kinds] = _NEAR if near else _FAR
-                found |= {(other, name): _FAR for other in beside}
+                        yield (operator, *kinds), (_NEAR if near else _FAR) * share
+                yield from (((other, name), _FAR * share) for other in beside)
             names = sorted({name for name, _ in changes})
-            found |= dict.fromkeys(combinations(names, 2), _FAR)
+            yield from ((pair, _FAR) for pair in combinations(names, 2))
             before.update(names)
-        return found
 
     def _changes(self, case: TestCase) -> Iterator[tuple[Change, ...]]:
         """(what changed, from what to what) before each call after the first, at once; a call like

@@ -95,7 +95,8 @@ class Search:
         done = work(verdict.behaviour, costly)
         names = self.origin(encoded)
         self.yields.observe(names, features, done, seconds)
-        self.tried.record(case)
+        ended = verdict.difference.step + 1 if verdict.difference else len(case.steps)
+        self.tried.record(case.with_steps(case.steps[:ended]))  # what comes after was not judged
         draw = random.Random(zlib.crc32(encoded))
         self.chains.observe(encoded, signatures(verdict), draw, bool(names))
 

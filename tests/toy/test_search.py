@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -13,6 +13,7 @@ from harnesses.toy import HARNESS
 from rondo.admission import TRUSTED, Admission, Stability
 from rondo.chains import Chains
 from rondo.codec import MAX_BYTES, Codec, records_of
+from rondo.compare import Difference
 from rondo.executor.inprocess import InProcess
 from rondo.generate import longest, random_case
 from rondo.novelty import CANDIDATES
@@ -134,6 +135,17 @@ def test_one_case_in_ten_goes_through_the_whole_compiler() -> None:
         CODEC.decode(search._random(random.Random(k), b"", b"", MAX_BYTES).data) for k in range(99)
     ]
     assert sum(HARNESS.vocabulary.costly(one.settings) for one in drawn) > 30
+
+
+def test_what_comes_after_a_difference_was_not_tried(oracle: Oracle) -> None:
+    given = case("relu", call(), call(3), call(3, mode="eval"))
+    passed = oracle.recheck(given)
+    ended = replace(passed, kind="documented", difference=Difference(1, "exception", "", ""))
+    for verdict, tried in ((passed, True), (ended, False)):
+        search = Search(CODEC, parse("toy", []), lambda one: one)
+        search.learn(given, CODEC.encode(given), verdict, 0, 0.01)
+        assert search.tried.counts["relu", "batch"] == 1
+        assert (search.tried.counts["relu", "mode"] == 1) == tried
 
 
 def test_a_target_of_one_layer_is_drawn_for_as_it_comes() -> None:

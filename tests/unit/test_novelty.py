@@ -83,3 +83,19 @@ def test_longer_cases_are_not_worth_more_for_their_length() -> None:
     tried = Tried(VOCABULARY)
     short = case("relu", call(), call(3))
     assert tried.score(case("relu", call(), call(3), *[call(3)] * 8)) < 2 * tried.score(short)
+
+
+def test_changes_at_once_share_what_one_alone_counts() -> None:
+    alone = situations(case("branch_training", call(), call(mode="eval")))
+    both = situations(case("branch_training", call(), call(3, mode="eval")))
+    pair = ("branch_training", "mode")
+    assert both[pair] == alone[pair] / 2
+    apart = situations(case("branch_training", call(), call(3, mode="eval"), call(3)))
+    assert apart[pair] == alone[pair]
+
+
+def test_larger_models_are_worth_less_for_the_same_changes() -> None:
+    tried = Tried(VOCABULARY)
+    small = case("call_closure", call(), event("set_closure_cell", "2.5"), call())
+    large = case(f"call_closure{6 * ' relu'}", *small.steps)
+    assert tried.score(large) < tried.score(small)
