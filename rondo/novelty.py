@@ -32,6 +32,8 @@ CANDIDATES = 12
 """How many candidates a case is chosen from: each costs a millisecond to draw and weigh."""
 _NEAR, _FAR = 1.0, 0.1
 """What a situation counts whose parts have to do with each other, and one whose parts just meet."""
+_ON_LAYER = 0.3
+"""What it counts to try on one layer of the compiler what belongs together."""
 _BASE_STEPS, _OPERATOR_STEPS = 10, 2
 """What a case costs beside its steps, and what each operator does, in steps: it makes compiles
 longer, and it is more likely that the case ends early over something else."""
@@ -76,8 +78,8 @@ class Tried:
 
     def situations(self, case: TestCase) -> Mapping[Situation, float]:
         """What a case tries, and what each counts: operators and changes alone, each operator with
-        each change, by name and by value, first and again, each setting with each change, and
-        changes at once."""
+        each change, by name and by value, first and again, what belongs together on this layer of
+        the compiler, each setting with each change, and changes at once."""
         found: dict[Situation, float] = {}
         for situation, weight in self._tries(case):
             found[situation] = max(weight, found.get(situation, 0.0))
@@ -86,6 +88,7 @@ class Tried:
     def _tries(self, case: TestCase) -> Iterator[tuple[Situation, float]]:
         operators = {operator.kind for operator in case.model.operators}
         beside = {f"{name}={value}" for name, value in case.settings} | {case.model.architecture}
+        layer = self._vocabulary.layer(case.settings)
         before: set[str] = set()
         yield from ((("operator", name), _NEAR) for name in operators)
         for changes in self._changes(case):
@@ -98,6 +101,8 @@ class Tried:
                     for operator in operators:
                         near = self._touches(operator, name, to)
                         yield (operator, *kinds), (_NEAR if near else _FAR) * share
+                        if near:
+                            yield (layer, operator, *kinds), _ON_LAYER * share
                 yield from (((other, name), _FAR * share) for other in beside)
             names = sorted({name for name, _ in changes})
             yield from ((pair, _FAR) for pair in combinations(names, 2))

@@ -297,10 +297,13 @@ class Vocabulary:
         """Whether there are layers of which the last is the whole compiler."""
         return len(self.settings[0].values) > 1
 
+    def layer(self, settings: tuple[tuple[str, str], ...]) -> str:
+        """The layer of the compiler that these settings choose."""
+        return dict(settings).get(self.settings[0].name, self.settings[0].values[0])
+
     def costly(self, settings: tuple[tuple[str, str], ...]) -> bool:
         """Whether these settings run the whole compiler, where each compile costs seconds."""
-        layer = self.settings[0]
-        return self.layered and (layer.name, layer.values[-1]) in settings
+        return self.layered and self.layer(settings) == self.settings[0].values[-1]
 
     def idle(self, event: Event, before: Sequence[Step]) -> bool:
         """Whether an event sets what holds already, after these steps."""

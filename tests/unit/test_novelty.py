@@ -99,3 +99,13 @@ def test_larger_models_are_worth_less_for_the_same_changes() -> None:
     small = case("call_closure", call(), event("set_closure_cell", "2.5"), call())
     large = case(f"call_closure{6 * ' relu'}", *small.steps)
     assert tried.score(large) < tried.score(small)
+
+
+def test_what_belongs_together_is_tried_on_each_layer() -> None:
+    tried = Tried(VOCABULARY)
+    steps = (call(), event("set_closure_cell", "2.5"), call())
+    cheap, whole = case("call_closure", *steps), case("call_closure", *steps, backend="fuse")
+    tried.record(cheap)
+    new = tried.situations(whole).keys() - tried.counts.keys()
+    assert ("fuse", "call_closure", "set_closure_cell") in new
+    assert ("call_closure", "set_closure_cell") in tried.counts
