@@ -221,7 +221,9 @@ class Codec:
 
     def _record(self, model: Model, applying: Applying, step: Step) -> bytes:
         if isinstance(step, Event):
-            value = applying.options.get(step.kind, ()).index(step.value)
+            if step.kind not in applying.options:
+                raise ValueError(f"the model carries nothing for {step.kind}")
+            value = applying.options[step.kind].index(step.value)
             if step.target >= self._targets(model, step.kind):
                 raise ValueError(f"the model has no carrier {step.target} for {step.kind}")
             slot = self.vocabulary.event_ring.index(step.kind)
