@@ -94,14 +94,18 @@ class Admission:
         self._coverage = coverage
         self._always = always
         self._stability = stability
+        self._met: set[str] = set()  # what is traced on suspicion is, whatever is reported
 
     def report(self, case: TestCase, encoded: bytes, verdict: Verdict, mutant: bool) -> Admitted:
         """Report a run; `mutant` says that the case is not one of the corpus already."""
         before = time.monotonic()
-        names = list(features(case, verdict)) if self._signature else []
+        shown = list(features(case, verdict))
+        names = shown if self._signature else []
         new = self._feedback.unseen(names)
+        unmet = [name for name in shown if name not in self._met]
+        self._met.update(unmet)
         alive = verdict.kind != "invalid" and verdict.symptom not in SYMPTOM_OF_DEATH
-        traced = self._coverage and alive and (self._always or due(encoded, verdict, new))
+        traced = self._coverage and alive and (self._always or due(encoded, verdict, unmet))
         doubts = mutant and alive and not self._always and self._stability.doubts(encoded)
         doubted = set(new) if doubts else set()
         lines: list[str] = []
@@ -140,7 +144,7 @@ class Admission:
 
 
 def due(encoded: bytes, verdict: Verdict, new: list[str]) -> bool:
-    """Whether a run is to be traced, given the features of behaviour that are new in it."""
+    """Whether a run is to be traced, given what it showed of behaviour for the first time."""
     suspicious = any(name.startswith("step ") for name in new)
     interval = (TRACED_NEW if suspicious else TRACED_SHARE) * max(1, round(verdict.seconds))
     return zlib.crc32(encoded) % interval == 0

@@ -200,11 +200,12 @@ class Fuzzer:
         limit = self.options.total_seconds
         runs = int(self.options.flag("runs", "-1"))
         late = 0 < limit <= time.monotonic() - _PROCESS_START + 0.5
+        over = late or 0 < self.options.cases <= self.progress.cases
         # Atheris runs one input of its own, and libFuzzer does not say which run is its last.
-        if late or self._inputs in (runs - 1, runs):
+        if over or self._inputs in (runs - 1, runs):
             self._save()
             print(self.progress.summary(self._features(), self.options.findings), file=sys.stderr)
-            if late:
+            if over:
                 self.finish(0)
 
     def finish(self, code: int) -> None:
@@ -249,6 +250,16 @@ def _check_corpus(options: Options) -> None:
                 read_case_bytes(file)
 
 
+def _check_writable(options: Options) -> None:
+    """libFuzzer does not say that it cannot keep what it finds."""
+    folders = [Path(a) for a in options.positional if Path(a).is_dir()]
+    if folders and not os.access(folders[0], os.W_OK):
+        raise RondoError(
+            f"the corpus folder {folders[0]} cannot be written",
+            "put a folder that can be written before it: new cases go to the first one",
+        )
+
+
 def run(target: str) -> None:
     """Run a target's campaign with the command line of this process; does not return."""
     script = Path(sys.argv[0])
@@ -260,6 +271,7 @@ def run(target: str) -> None:
         if not options.flag("help"):
             _check_corpus(options)
         options.findings.mkdir(parents=True, exist_ok=True)
+        _check_writable(options)
         fuzzer = Fuzzer(harness, options)
     except (RondoError, OSError) as error:
         print(f"error: {_told(error)}", file=sys.stderr)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import shlex
 import sys
@@ -51,6 +52,7 @@ class Options:
     shrink_seconds: float
     log: Path | None
     undocumented: bool
+    cases: int
     libfuzzer: tuple[str, ...]
 
     @property
@@ -79,6 +81,10 @@ class Options:
     def replays(self) -> bool:
         """Whether failing is to be told by the exit code: files, not folders, were given."""
         return bool(self.files) and not self.flag("merge")
+
+
+_LIBFUZZERS_TOO = {"--timeout", "--help"}
+"""Rondo's flags of whose names libFuzzer has one with a single dash."""
 
 
 def _parser(script: str) -> argparse.ArgumentParser:
@@ -110,6 +116,8 @@ def _parser(script: str) -> argparse.ArgumentParser:
     add("--shrink-seconds", type=float, default=60.0, help="time to shrink one finding")
     add("--undocumented", action="store_true", help="also make changes that the framework "
         "documents not to see")  # fmt: skip
+    add("--cases", type=int, default=0, help="end after so many cases; libFuzzer's -runs also "
+        "counts inputs that are none")  # fmt: skip
     add("--log", type=Path, help="append one JSON line a case: its verdict and times")
     return parser
 
@@ -121,7 +129,9 @@ def parse(script: str, arguments: list[str]) -> Options:
     """
     before = json.loads(os.environ.get(HANDED_ON, "[]"))
     given, rest = _parser(script).parse_known_args([*before, *arguments])
-    unknown = [a for a in rest if a.startswith("--")]
+    own = {flag for action in _parser(script)._actions for flag in action.option_strings}
+    own -= _LIBFUZZERS_TOO
+    unknown = [a for a in rest if a.startswith("--") or f"-{a.partition('=')[0]}" in own]
     if unknown:
         raise RondoError(f"unknown flag {unknown[0]}", f"python {script} --help lists the flags")
     for argument in rest:
@@ -146,6 +156,7 @@ def parse(script: str, arguments: list[str]) -> Options:
         shrink_seconds=given.shrink_seconds,
         log=given.log,
         undocumented=given.undocumented,
+        cases=given.cases,
         libfuzzer=tuple(rest),
     )
     _check_numbers(options)
@@ -162,10 +173,13 @@ def _check_numbers(options: Options) -> None:
             raise RondoError(f"-{flag}={value} is not a whole number")
     if options.flag("max_total_time", "0").startswith("-") or options.shrink_seconds < 0:
         raise RondoError("-max_total_time and --shrink-seconds must not be below zero")
-    if options.seconds <= 0 or not 0 < options.megabytes <= MOST_MEGABYTES:
+    if options.cases < 0:
+        raise RondoError("--cases must not be below zero")
+    finite = math.isfinite(options.seconds) and math.isfinite(options.shrink_seconds)
+    if not finite or options.seconds <= 0 or not 0 < options.megabytes <= MOST_MEGABYTES:
         raise RondoError(
-            "--timeout and --memory must be above zero",
-            f"--timeout takes seconds, --memory megabytes up to {MOST_MEGABYTES}",
+            "--timeout and --memory must be numbers above zero",
+            f"those of time take seconds, --memory megabytes up to {MOST_MEGABYTES}",
         )
 
 
@@ -198,6 +212,7 @@ def flags_of(options: Options) -> list[str]:
     flags += ["--no-signature"] * (not options.signature)
     flags += ["--no-coverage"] * (not options.coverage)
     flags += ["--undocumented"] * options.undocumented
+    flags += [f"--cases={options.cases}"] * bool(options.cases)
     flags += [f"--log={options.log.absolute()}"] if options.log else []
     flags += ["--no-mcmc"] * (not options.mcmc)
     return flags + ["--no-novelty"] * (not options.novelty)

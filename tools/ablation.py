@@ -114,8 +114,7 @@ def run(code: str, fault: str, arm: str, seed: int, limit: int) -> Trial:
     folder = Path(tempfile.mkdtemp(prefix="rondo-ablation-"))
     (folder / "corpus").mkdir()
     executor = "fork" if fault in DEADLY else "inprocess"
-    # Atheris runs one empty input of its own, which is no case.
-    command = [sys.executable, str(SCRIPT), "corpus", f"-seed={seed}", f"-runs={limit + 1}"]
+    command = [sys.executable, str(SCRIPT), "corpus", f"-seed={seed}", f"--cases={limit}"]
     command += [f"--fault={fault}", f"--executor={executor}", "--findings=findings", "--log=log"]
     command += [*_BATCH, *ARMS[arm], *DEADLY.get(fault, ())]
     before = time.monotonic()
@@ -234,7 +233,7 @@ def _known(given: str, table: Iterable[str]) -> list[str]:
     names = given.split(",")
     if unknown := sorted(set(names) - set(table)):
         raise typer.BadParameter(f"{unknown[0]} is none of {', '.join(table)}")
-    return names
+    return list(dict.fromkeys(names))
 
 
 def main(

@@ -137,6 +137,23 @@ def test_counts_of_signatures_are_carried_on(tmp_path: Path) -> None:
     assert [run[-1].signatures.distinct > 0 for run in runs] == [True] * 3
 
 
+@pytest.mark.parametrize("flags", [[], ["--mutator=bytes", "--no-signature"]])
+def test_a_campaign_ends_after_so_many_cases(tmp_path: Path, flags: list[str]) -> None:
+    (tmp_path / "empty").mkdir()
+    given = ["empty", "--cases=25", "-seed=1", "--executor=inprocess", "--log=log", *flags]
+    assert fuzz(tmp_path, *given).returncode == 0
+    assert len((tmp_path / "log").read_bytes().splitlines()) == 25
+
+
+def test_without_signatures_what_is_new_is_traced_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    given = ["empty", "--cases=60", "-seed=1", "--executor=inprocess", "--findings=findings"]
+    assert fuzz(tmp_path, *given, "--no-signature", "--no-mcmc").returncode == 0
+    (run,) = statistics.read(tmp_path / "findings").values()
+    assert run[-1].traced > 5
+    assert not run[-1].features.get("step")
+
+
 def test_a_clean_compiler_yields_no_finding_and_no_alarm(tmp_path: Path) -> None:
     done = fuzz(tmp_path, corpus(tmp_path), "-runs=150", "-seed=2", "--findings=findings")
     assert done.returncode == 0

@@ -60,8 +60,17 @@ def test_bad_input_says_what_is_wrong(corpus: str, flag: str, words: str) -> Non
         (["-minimize_crash=1", "corpus"], "takes one file"),
         (["-max_total_time=-5"], "must not be below zero"),
         (["--shrink-seconds=-1"], "must not be below zero"),
+        (["--cases=-1"], "must not be below zero"),
+        (["--timeout=inf"], "numbers above zero"),
+        (["--shrink-seconds=nan"], "numbers above zero"),
+        (["-no-mcmc"], "unknown flag -no-mcmc"),
+        (["-mutator=bytes"], "unknown flag -mutator"),
     ],
 )
 def test_flags_that_make_no_sense_are_refused(corpus: str, flags: list[str], message: str) -> None:
     with pytest.raises(RondoError, match=message):
         parse(SCRIPT, flags)
+
+
+def test_a_flag_of_libfuzzers_is_left_to_it(corpus: str) -> None:
+    assert parse(SCRIPT, [corpus, "-timeout=5"]).flag("timeout") == "5"
