@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import time
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from rondo.feedback import Feedback, line_names
@@ -24,11 +25,10 @@ from rondo.oracle import SYMPTOM_OF_DEATH, Oracle, Verdict
 from rondo.signature import features, shown_by
 from rondo.testcase import TestCase
 
-TRACED_NEW = 3
 TRACED_SHARE = 64
-"""One in so many runs is traced: of those that show a new signature, and of the others. A traced
-run costs two to three plain ones, and signatures come in families that run the same lines. A run
-that takes seconds is traced as much less often, so that tracing keeps to its share of the time."""
+"""Every suspicious run is traced, and one in so many of the others. A traced run costs two to three
+plain ones, but what is suspicious becomes rare. A run that takes seconds is traced as much less
+often, so that tracing keeps to its share of the time."""
 TRUSTED = 40
 """After so many second runs in a row that repeated what the first showed, ..."""
 SAMPLED = 8
@@ -94,7 +94,7 @@ class Admission:
         self._coverage = coverage
         self._always = always
         self._stability = stability
-        self._met: set[str] = set()  # what is traced on suspicion is, whatever is reported
+        self._suspicion = Suspicion()
 
     def report(self, case: TestCase, encoded: bytes, verdict: Verdict, mutant: bool) -> Admitted:
         """Report a run; `mutant` says that the case is not one of the corpus already."""
@@ -102,10 +102,9 @@ class Admission:
         shown = list(features(case, verdict))
         names = shown if self._signature else []
         new = self._feedback.unseen(names)
-        unmet = [name for name in shown if name not in self._met]
-        self._met.update(unmet)
+        suspicious = self._suspicion.raised(case, shown)
         alive = verdict.kind != "invalid" and verdict.symptom not in SYMPTOM_OF_DEATH
-        traced = self._coverage and alive and (self._always or due(encoded, verdict, unmet))
+        traced = self._coverage and alive and (self._always or due(encoded, verdict, suspicious))
         doubts = mutant and alive and not self._always and self._stability.doubts(encoded)
         doubted = set(new) if doubts else set()
         lines: list[str] = []
@@ -143,8 +142,24 @@ class Admission:
             found.check_seconds += seconds
 
 
-def due(encoded: bytes, verdict: Verdict, new: list[str]) -> bool:
-    """Whether a run is to be traced, given what it showed of behaviour for the first time."""
-    suspicious = any(name.startswith("step ") for name in new)
-    interval = (TRACED_NEW if suspicious else TRACED_SHARE) * max(1, round(verdict.seconds))
+class Suspicion:
+    """Whether a run may have gone through lines of the compiler that none has before: it showed a
+    new signature or a new reaction to a change, or its model has an operator that none had. What is
+    reported to libFuzzer makes no difference."""
+
+    def __init__(self) -> None:
+        self._met: set[str] = set()
+
+    def raised(self, case: TestCase, shown: Iterable[str]) -> bool:
+        """Whether a run that showed these features is suspicious; the next like it is not."""
+        telling = {name for name in shown if name.startswith(("step ", "change "))}
+        telling |= {operator.kind for operator in case.model.operators} | {case.model.architecture}
+        new = telling - self._met
+        self._met |= new
+        return bool(new)
+
+
+def due(encoded: bytes, verdict: Verdict, suspicious: bool) -> bool:
+    """Whether a run is to be traced."""
+    interval = (1 if suspicious else TRACED_SHARE) * max(1, round(verdict.seconds))
     return zlib.crc32(encoded) % interval == 0

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from harnesses import base  # noqa: E402
-from rondo.admission import due  # noqa: E402
+from rondo.admission import Suspicion, due  # noqa: E402
 from rondo.codec import MAX_BYTES, Codec  # noqa: E402
 from rondo.executor.client import ForkServer  # noqa: E402
 from rondo.feedback import line_names  # noqa: E402
@@ -51,14 +51,16 @@ def recording(harness: base.Harness, oracle: Oracle, count: int, seed: int) -> I
     codec = Codec(harness.vocabulary)
     search = Search(codec, parse(__file__, []), lambda case: case)
     rng = random.Random(seed)
-    parents, seen = [b""], set[str]()
+    parents, seen, suspicion = [b""], set[str](), Suspicion()
     for number in range(count):
         encoded = search.mutant(rng.choice(parents), MAX_BYTES, seed * 1_000_003 + number)
         case = codec.decode(encoded)
         before = time.monotonic()
         verdict = oracle.judge(case)
         plain = time.monotonic() - before
-        new = [name for name in dict.fromkeys(features(case, verdict)) if name not in seen]
+        shown = dict.fromkeys(features(case, verdict))
+        new = [name for name in shown if name not in seen]
+        suspicious = suspicion.raised(case, shown)
         seen.update(new)
         if new:
             parents.append(encoded)
@@ -68,7 +70,7 @@ def recording(harness: base.Harness, oracle: Oracle, count: int, seed: int) -> I
             continue
         before = time.monotonic()
         lines = frozenset(line_names(oracle.rerun(case, traced=True)[1]))
-        yield Played(lines, due(encoded, verdict, new), plain, time.monotonic() - before)
+        yield Played(lines, due(encoded, verdict, suspicious), plain, time.monotonic() - before)
 
 
 def _traceable(verdict: Verdict) -> bool:

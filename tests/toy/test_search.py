@@ -10,7 +10,7 @@ import pytest
 
 from harnesses import jax_xla
 from harnesses.toy import HARNESS
-from rondo.admission import TRUSTED, Admission, Stability
+from rondo.admission import TRUSTED, Admission, Stability, Suspicion
 from rondo.chains import Chains
 from rondo.codec import MAX_BYTES, Codec, records_of
 from rondo.compare import Difference
@@ -22,7 +22,7 @@ from rondo.oracle import Oracle, Verdict
 from rondo.sampler import propose
 from rondo.search import CHAIN, CLIMBS, Search
 from rondo.signature import features, signatures
-from rondo.testcase import TestCase
+from rondo.testcase import Operator, TestCase
 from tests.cases import call, case, event, through_bytes
 
 CODEC = Codec(HARNESS.vocabulary)
@@ -225,3 +225,13 @@ def test_a_case_of_the_corpus_is_believed(oracle: Oracle) -> None:
     shaky = Verdict("pass", behaviour=((0, ("happened:once",)),))
     feedback, stability = admitted(oracle, shaky, mutant=False)
     assert "step happened:once" in feedback.seen and stability.checked == 0
+
+
+def test_what_is_new_is_suspicious_once() -> None:
+    suspicion = Suspicion()
+    assert suspicion.raised(GIVEN, [])
+    assert not suspicion.raised(GIVEN, [])
+    for name in ("step compiled", "change batch > recompiled"):
+        assert suspicion.raised(GIVEN, [name])
+        assert not suspicion.raised(GIVEN, [name, "pair compiled > reused"])
+    assert suspicion.raised(GIVEN.with_operators((Operator("relu"),)), [])
