@@ -76,7 +76,7 @@ class Codec:
 
     def record(self, model: Model, step: Step) -> bytes:
         """The record of a step that fits a model."""
-        return self._record(model, self._applying(model), step)
+        return self._record(model, self.applying(model), step)
 
     def canonical(self, data: bytes) -> bytes:
         """The canonical bytes of whatever `data` stands for."""
@@ -100,11 +100,12 @@ class Codec:
 
     def fitted(self, case: TestCase) -> TestCase:
         """The case without the events and deviations that its model does not carry."""
-        applying = self._applying(case.model)
+        applying = self.applying(case.model)
         steps = tuple(s for s in (self._fitted(step, case, applying) for step in case.steps) if s)
         return case.with_steps(steps[:MAX_STEPS])
 
-    def _applying(self, model: Model) -> Applying:
+    def applying(self, model: Model) -> Applying:
+        """What a model's steps can deviate in and change."""
         return self.vocabulary.applying(grow(model).traits)
 
     def _fitted(self, step: Step, case: TestCase, applying: Applying) -> Step | None:
@@ -115,11 +116,11 @@ class Codec:
         options = applying.options.get(step.kind, ())
         if not options:
             return None
-        targets = self._targets(case.model, step.kind)
+        targets = self.targets(case.model, step.kind)
         value = step.value if step.value in options else options[0]
         return Event(step.kind, step.target % targets, value)
 
-    def _targets(self, model: Model, kind: str) -> int:
+    def targets(self, model: Model, kind: str) -> int:
         """How many carriers an event can act on; one where it needs none."""
         return len(grow(model).targets(self.vocabulary.event[kind].needs)) or 1
 
@@ -145,7 +146,7 @@ class Codec:
         return tuple((s.name, value) for s, value in picked if value != s.values[0])
 
     def _steps(self, model: Model, data: bytes) -> tuple[Step, ...]:
-        applying = self._applying(model)
+        applying = self.applying(model)
         steps: list[Step] = []
         for i in range(0, min(len(data), 8 * MAX_STEPS), 8):
             record = data[i : i + 8].ljust(8, b"\0")
@@ -198,9 +199,7 @@ class Codec:
         if name is None:
             return None
         options = applying.options[name]
-        return Event(
-            name, record[1] % self._targets(model, name), options[record[2] % len(options)]
-        )
+        return Event(name, record[1] % self.targets(model, name), options[record[2] % len(options)])
 
     def _encoded(self, case: TestCase) -> Iterator[bytes]:
         model = case.model
@@ -215,7 +214,7 @@ class Codec:
         yield bytes([len(model.operators)])
         for op in model.operators:
             yield bytes([RECORDS.index(op.kind), op.a, op.b, op.c])
-        applying = self._applying(model)
+        applying = self.applying(model)
         for step in case.steps:
             yield self._record(model, applying, step)
 
@@ -224,7 +223,7 @@ class Codec:
             if step.kind not in applying.options:
                 raise ValueError(f"the model carries nothing for {step.kind}")
             value = applying.options[step.kind].index(step.value)
-            if step.target >= self._targets(model, step.kind):
+            if step.target >= self.targets(model, step.kind):
                 raise ValueError(f"the model has no carrier {step.target} for {step.kind}")
             slot = self.vocabulary.event_ring.index(step.kind)
             return bytes([_EVENT_FROM + slot, step.target, value, 0, 0, 0, 0, 0])

@@ -57,15 +57,13 @@ class Fuzzer:
         self.codec = Codec(harness.vocabulary)
         self.feedback = Feedback()
         self.store = Store(options.findings)
-        folders = [Path(a) for a in options.positional if Path(a).is_dir()]
-        self._corpus = folders[0] if folders else None
         self._executor: Executor | None = None
         self._pid = os.getpid()
         self._inputs = 0
         self._minimises = bool(options.flag("minimize_crash_internal_step"))
         self._merges = bool(options.flag("merge_inner"))
         self._wanted: Verdict | None = None
-        self.progress = Progress(self._corpus, options.log)
+        self.progress = Progress(options.corpus, options.log)
         self.search = Search(self.codec, options, self._steered)
         self._memory = Memory(options.findings, harness.name)
         self._statistics = Statistics(options.findings, harness.name)
@@ -252,10 +250,9 @@ def _check_corpus(options: Options) -> None:
 
 def _check_writable(options: Options) -> None:
     """libFuzzer does not say that it cannot keep what it finds."""
-    folders = [Path(a) for a in options.positional if Path(a).is_dir()]
-    if folders and not os.access(folders[0], os.W_OK):
+    if options.corpus and not os.access(options.corpus, os.W_OK):
         raise RondoError(
-            f"the corpus folder {folders[0]} cannot be written",
+            f"the corpus folder {options.corpus} cannot be written",
             "put a folder that can be written before it: new cases go to the first one",
         )
 

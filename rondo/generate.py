@@ -14,7 +14,6 @@ from functools import lru_cache
 
 from rondo.codec import Codec
 from rondo.models.architectures import ARCHITECTURES
-from rondo.models.graph import Graph
 from rondo.models.grow import grow
 from rondo.models.operators import EDITS, FAMILY, OPERATORS, SENSES
 from rondo.testcase import Call, Deviation, Event, Model, Operator, SourceTest, Step, TestCase
@@ -94,10 +93,10 @@ def _weighted(rng: random.Random, weights: Mapping[str, float]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Tables:
-    """What the steps of one model are drawn from: its graph, dimensions and events with their
+    """What the steps of one model are drawn from: its traits, dimensions and events with their
     weights, and that of a walk along batch sizes."""
 
-    graph: Graph
+    traits: frozenset[str]
     applying: Applying
     dimensions: Mapping[str, int]
     events: Mapping[str, int]
@@ -107,8 +106,7 @@ class _Tables:
 @lru_cache(maxsize=256)
 def _tables(codec: Codec, model: Model) -> _Tables:
     """Mutation draws for one model many times."""
-    graph, vocabulary = grow(model), codec.vocabulary
-    applying = vocabulary.applying(graph.traits)
+    graph, vocabulary, applying = grow(model), codec.vocabulary, codec.applying(model)
     operators = {node.op for node in graph.nodes}
     sensed = {name for op in operators for name in SENSES.get(op, ())}
 
@@ -119,7 +117,7 @@ def _tables(codec: Codec, model: Model) -> _Tables:
     dimensions = [vocabulary.dimension[name] for name in applying.deviations]
     events = [vocabulary.event[name] for name in applying.options]
     return _Tables(
-        graph,
+        graph.traits,
         applying,
         {d.name: weight(d, bool(d.own(graph.traits))) for d in dimensions},
         {e.name: weight(e, bool(e.needs or _own(e, graph.traits))) for e in events},
@@ -138,8 +136,9 @@ class Draw:
     def __init__(self, rng: random.Random, codec: Codec, model: Model) -> None:
         self._rng = rng
         self._codec = codec
+        self._model = model
         self._tables = _tables(codec, model)
-        self._traits = self._tables.graph.traits
+        self._traits = self._tables.traits
         self._dimensions = self._tables.dimensions
 
     def batch(self) -> int:
@@ -187,7 +186,7 @@ class Draw:
             return []
         name = _weighted(self._rng, self._tables.events)
         kind = self._codec.vocabulary.event[name]
-        target = self._rng.randrange(len(self._tables.graph.targets(kind.needs)) or 1)
+        target = self._rng.randrange(self._codec.targets(self._model, name))
         values = _own(kind, self._traits) or self._tables.applying.options[name]
         events = [Event(name, target, value) for value in values]
         acting = [e for e in events if not self._codec.vocabulary.idle(e, before)]
@@ -289,9 +288,9 @@ def longest(codec: Codec, settings: tuple[tuple[str, str], ...]) -> int:
 
 
 def bounded(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
-    """A case cut to what is worth its time: a window of its steps up to a call, since no step shows
-    what an event behind the last one did, and a small model where each compile costs seconds; a
-    transformer through a C++ compiler takes more than a minute."""
+    """A case that fits its model, cut to what is worth its time: a window of its steps up to a
+    call, since no step shows what an event behind the last one did, and a small model where each
+    compile costs seconds; a transformer through a C++ compiler takes more than a minute."""
     costly = codec.vocabulary.costly(case.settings)
     most = longest(codec, case.settings)
     if costly:
@@ -301,4 +300,5 @@ def bounded(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
     start = rng.randint(0, max(0, len(case.steps) - most))
     steps = case.steps[start : start + most]
     calls = [index for index, step in enumerate(steps) if isinstance(step, Call)]
-    return case.with_steps(steps[: calls[-1] + 1] if calls else steps)
+    cut = case.with_steps(steps[: calls[-1] + 1] if calls else steps)
+    return codec.fitted(cut) if costly else cut  # a smaller model carries less

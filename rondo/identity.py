@@ -15,7 +15,7 @@ from itertools import pairwise
 from rondo.models.grow import grow
 from rondo.models.operators import FAMILY
 from rondo.oracle import Verdict
-from rondo.signature import changed_dimensions, reaction
+from rondo.signature import changed_dimensions, reaction, value_of
 from rondo.testcase import Call, Event, TestCase
 from rondo.vocabulary import BATCH, Vocabulary
 
@@ -64,8 +64,8 @@ def identify(case: TestCase, verdict: Verdict, target: str, vocabulary: Vocabula
     role, _, path = verdict.difference.where.partition(":")
     found = changes_of(case, vocabulary)
     changes = tuple(change for change in found if f"{change} {MANY}" not in found)
+    layer = vocabulary.layer(case.settings)
     if stack := death_stack(verdict.difference.detail):
-        layer = case.setting(vocabulary.settings[0].name, vocabulary.settings[0].values[0])
         return Identity(target, verdict.kind, verdict.symptom, stack, layer, "died", (), ())
     reacted = reaction(done[exposing]) if exposing in done else "died"
     stale = bool(changes) and reacted == "reused"
@@ -74,7 +74,7 @@ def identify(case: TestCase, verdict: Verdict, target: str, vocabulary: Vocabula
         verdict.kind,
         verdict.symptom,
         path if role == "exception" else role if role == "rng" else "",
-        case.setting(vocabulary.settings[0].name, vocabulary.settings[0].values[0]),
+        layer,
         reacted,
         changes,
         () if stale or _tell(changes, vocabulary) else families_of(case),
@@ -109,13 +109,9 @@ def changes_of(case: TestCase, vocabulary: Vocabulary) -> tuple[str, ...]:
     for before, after in pairwise(calls):
         for name in changed_dimensions(before, after):
             found.add(_dimension_change(name, before, after, vocabulary))
-            if len({_value(step, name) for step in calls}) > 2:
+            if len({value_of(step, name) for step in calls}) > 2:
                 found.add(f"{SIZE if name in SIZES else name} {MANY}")
     return tuple(sorted(found))
-
-
-def _value(step: Call, name: str) -> str:
-    return str(step.batch) if name == BATCH else step.get(name, "")
 
 
 def event_change(step: Event, vocabulary: Vocabulary) -> str:

@@ -20,7 +20,6 @@ from rondo.generate import (
     random_steps,
     with_deviation,
 )
-from rondo.models.grow import grow
 from rondo.testcase import Call, Event, Step, TestCase
 
 Mutator = Callable[[random.Random, Codec, TestCase], TestCase]
@@ -98,7 +97,7 @@ def toggle_and_restore(rng: random.Random, codec: Codec, case: TestCase) -> Test
     base = case.steps[rng.choice(calls)]
     added: list[Step] = []
     for first in Draw(rng, codec, case.model).events(case.steps):
-        options = codec.vocabulary.applying(grow(case.model).traits).options[first.kind]
+        options = codec.applying(case.model).options[first.kind]
         second = rng.choice([v for v in options if v != first.value] or options)
         added += [first, base, Event(first.kind, first.target, second), base]
     return case.with_steps((*case.steps, *added))
@@ -208,7 +207,7 @@ def mutate(rng: random.Random, codec: Codec, case: TestCase, names: tuple[str, .
     """The case after these mutators in turn, cut to what is worth its time."""
     for name in names:  # each relies on steps that fit the model
         case = codec.fitted(MUTATORS[name][0](rng, codec, case))
-    return codec.fitted(bounded(rng, codec, case))
+    return bounded(rng, codec, case)
 
 
 def cross(rng: random.Random, codec: Codec, first: TestCase, second: TestCase) -> TestCase:
@@ -216,4 +215,4 @@ def cross(rng: random.Random, codec: Codec, first: TestCase, second: TestCase) -
     head = first.steps[: rng.randint(0, len(first.steps))]
     tail = second.steps[rng.randint(0, len(second.steps)) :]
     joined = codec.fitted(first.with_steps((*head, *tail)[:MAX_STEPS]))
-    return codec.fitted(bounded(rng, codec, joined))
+    return bounded(rng, codec, joined)

@@ -56,6 +56,11 @@ class Options:
     libfuzzer: tuple[str, ...]
 
     @property
+    def corpus(self) -> Path | None:
+        """The first positional argument that is a folder: new cases go there."""
+        return next((Path(a) for a in self.positional if Path(a).is_dir()), None)
+
+    @property
     def files(self) -> tuple[Path, ...]:
         """The positional arguments that are files: cases to replay."""
         return tuple(Path(a) for a in self.positional if Path(a).is_file())
@@ -128,8 +133,9 @@ def parse(script: str, arguments: list[str]) -> Options:
     Raises RondoError for a positional argument that is neither a folder nor a file.
     """
     before = json.loads(os.environ.get(HANDED_ON, "[]"))
-    given, rest = _parser(script).parse_known_args([*before, *arguments])
-    own = {flag for action in _parser(script)._actions for flag in action.option_strings}
+    parser = _parser(script)
+    given, rest = parser.parse_known_args([*before, *arguments])
+    own = {flag for action in parser._actions for flag in action.option_strings}
     own -= _LIBFUZZERS_TOO
     unknown = [a for a in rest if a.startswith("--") or f"-{a.partition('=')[0]}" in own]
     if unknown:
@@ -178,7 +184,7 @@ def _check_numbers(options: Options) -> None:
     finite = math.isfinite(options.seconds) and math.isfinite(options.shrink_seconds)
     if not finite or options.seconds <= 0 or not 0 < options.megabytes <= MOST_MEGABYTES:
         raise RondoError(
-            "--timeout and --memory must be numbers above zero",
+            "--timeout and --memory must be numbers above zero, --shrink-seconds a finite one",
             f"those of time take seconds, --memory megabytes up to {MOST_MEGABYTES}",
         )
 

@@ -81,6 +81,11 @@ def changed_dimensions(before: Call, after: Call) -> list[str]:
     return [*([BATCH] if before.batch != after.batch else []), *found]
 
 
+def value_of(step: Call, name: str, plain: str = "") -> str:
+    """A call's batch, or its value in a dimension."""
+    return str(step.batch) if name == BATCH else step.get(name, plain)
+
+
 def describe(step: Step) -> str:
     """A step in one short phrase."""
     if isinstance(step, Event):

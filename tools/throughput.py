@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
+from unittest.mock import patch
 
 import typer
 from tqdm import tqdm
@@ -40,16 +41,14 @@ _DRAWS = 2000
 
 def drawn(codec: Codec, layer: str, steps: int, count: int, seed: int) -> list[TestCase]:
     """Random cases of so many steps on one layer of the target."""
-    setting = codec.vocabulary.settings[0]
-    if layer not in setting.values:
-        raise typer.BadParameter(f"--layer is one of {', '.join(setting.values)}")
+    layers = codec.vocabulary.settings[0].values
+    if layer not in layers:
+        raise typer.BadParameter(f"--layer is one of {', '.join(layers)}")
     rng = random.Random(seed)
     found: list[TestCase] = []
     for _ in range(_DRAWS * count):
         case = random_case(rng, codec)
-        if len(case.steps) == steps and dict(case.settings).get(setting.name, "") == (
-            layer if layer != setting.values[0] else ""
-        ):
+        if len(case.steps) == steps and codec.vocabulary.layer(case.settings) == layer:
             found.append(case)
         if len(found) == count:
             return found
@@ -59,15 +58,9 @@ def drawn(codec: Codec, layer: str, steps: int, count: int, seed: int) -> list[T
 @contextmanager
 def fresh_store() -> Iterator[None]:
     """What starts in here has a kernel store of its own, empty at first."""
-    with tempfile.TemporaryDirectory(prefix="rondo-throughput-") as folder:
-        before = os.environ.get("RONDO_CACHE")
-        os.environ["RONDO_CACHE"] = folder
-        try:
-            yield
-        finally:
-            os.environ.pop("RONDO_CACHE")
-            if before is not None:
-                os.environ["RONDO_CACHE"] = before
+    folder = tempfile.TemporaryDirectory(prefix="rondo-throughput-")
+    with folder as path, patch.dict(os.environ, RONDO_CACHE=path):
+        yield
 
 
 def run_bare(runtime: base.Runtime, text: str) -> None:

@@ -98,7 +98,7 @@ def test_proposals_that_never_run_are_forgotten(oracle: Oracle) -> None:
 
 
 @pytest.mark.parametrize("flags", [["--no-mcmc"], []])
-def test_behaviour_is_counted_and_proposed_for_only_with_the_chains(
+def test_behaviour_is_counted_always_and_proposed_for_by_the_chains_alone(
     flags: list[str], oracle: Oracle
 ) -> None:
     search = Search(CODEC, parse("toy", flags), lambda given: given)
