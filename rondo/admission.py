@@ -19,6 +19,7 @@ import time
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from math import ceil
 
 from rondo.feedback import Feedback, line_names
 from rondo.oracle import SYMPTOM_OF_DEATH, Oracle, Verdict
@@ -26,9 +27,14 @@ from rondo.signature import features, shown_by
 from rondo.testcase import TestCase
 
 TRACED_SHARE = 64
-"""Every suspicious run is traced, and one in so many of the others. A traced run costs two to three
-plain ones, but what is suspicious becomes rare. A run that takes seconds is traced as much less
-often, so that tracing keeps to its share of the time."""
+"""One in so many runs that are not suspicious is traced. A run that takes seconds is traced as much
+less often, so that tracing keeps to its share of the time."""
+WORTH, LEAST_SHARE = 3e-4, 16
+"""A traced run costs two to three plain ones. Every suspicious one is traced while they show one in
+a thousand of the lines known by then that is new, fewer the less they show, and one in sixteen at
+least: on PyTorch the first 200 cases show 34,000 lines, the next hundred 400."""
+_LATELY = 0.1
+"""How much of what traced runs show on average is the last one's."""
 TRUSTED = 40
 """After so many second runs in a row that repeated what the first showed, ..."""
 SAMPLED = 8
@@ -102,9 +108,9 @@ class Admission:
         shown = list(features(case, verdict))
         names = shown if self._signature else []
         new = self._feedback.unseen(names)
-        suspicious = self._suspicion.raised(case, shown)
+        interval = self._suspicion.interval(case, shown)
         alive = verdict.kind != "invalid" and verdict.symptom not in SYMPTOM_OF_DEATH
-        traced = self._coverage and alive and (self._always or due(encoded, verdict, suspicious))
+        traced = self._coverage and alive and (self._always or due(encoded, verdict, interval))
         doubts = mutant and alive and not self._always and self._stability.doubts(encoded)
         doubted = set(new) if doubts else set()
         lines: list[str] = []
@@ -115,9 +121,12 @@ class Admission:
             lines = line_names(ran)
             self._count(bool(new) and doubts, bool(doubted), traced, time.monotonic() - before)
         admitted = [name for name in new if name not in doubted]
-        if mutant and not admitted and not self._always:
+        if doubts and not admitted:
             lines = self._repeated(case, lines)
-        admitted += self._feedback.unseen(lines)
+        taught = self._feedback.unseen(lines)
+        if traced:
+            self._suspicion.learn(case, len(taught), self._feedback.lines)
+        admitted += taught
         self._feedback.report(name for name in (*names, *lines) if name not in doubted)
         return Admitted(len(admitted), traced, time.monotonic() - before)
 
@@ -143,23 +152,37 @@ class Admission:
 
 
 class Suspicion:
-    """Whether a run may have gone through lines of the compiler that none has before: it showed a
-    new signature or a new reaction to a change, or its model has an operator that none had. What is
-    reported to libFuzzer makes no difference."""
+    """Whether a run may have gone through lines of the compiler that no traced one has: its model
+    has an operator that none of these had, or it showed a signature or a reaction to a change that
+    no run has. What is reported to libFuzzer makes no difference."""
 
     def __init__(self) -> None:
-        self._met: set[str] = set()
+        self._traced: set[str] = set()
+        self._shown: set[str] = set()
+        self._rate = 1.0
 
-    def raised(self, case: TestCase, shown: Iterable[str]) -> bool:
-        """Whether a run that showed these features is suspicious; the next like it is not."""
-        telling = {name for name in shown if name.startswith(("step ", "change "))}
-        telling |= {operator.kind for operator in case.model.operators} | {case.model.architecture}
-        new = telling - self._met
-        self._met |= new
-        return bool(new)
+    def interval(self, case: TestCase, shown: Iterable[str]) -> int:
+        """One in so many runs like one that showed these features is to be traced; the next that
+        shows the same behaviour is not suspicious for it."""
+        behaviour = {name for name in shown if name.startswith(("step ", "change "))}
+        behaviour -= self._shown
+        self._shown |= behaviour
+        if not _parts(case) <= self._traced:
+            return 1
+        if not behaviour:
+            return TRACED_SHARE
+        return LEAST_SHARE if self._rate * LEAST_SHARE < WORTH else ceil(WORTH / self._rate)
+
+    def learn(self, case: TestCase, new: int, known: int) -> None:
+        """A run was traced, and so many of its lines were new to the campaign that knew so many."""
+        self._traced |= _parts(case)
+        self._rate += _LATELY * (new / max(known, 1) - self._rate)
 
 
-def due(encoded: bytes, verdict: Verdict, suspicious: bool) -> bool:
+def _parts(case: TestCase) -> set[str]:
+    return {operator.kind for operator in case.model.operators} | {case.model.architecture}
+
+
+def due(encoded: bytes, verdict: Verdict, interval: int) -> bool:
     """Whether a run is to be traced."""
-    interval = (1 if suspicious else TRACED_SHARE) * max(1, round(verdict.seconds))
-    return zlib.crc32(encoded) % interval == 0
+    return zlib.crc32(encoded) % (interval * max(1, round(verdict.seconds))) == 0

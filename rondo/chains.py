@@ -10,20 +10,25 @@ import random
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from rondo.codec import Codec, records_of, replay_record
 from rondo.generate import Draw, longest
-from rondo.sampler import Chain, Counts, Drawn, propose
+from rondo.sampler import Chain, Counts, Drawn, Records, wander
 from rondo.testcase import Model, TestCase
 
 CHAINS = 4
 DRY = 12
 """A chain that has met no new signature for so many proposals starts again."""
 KEPT = 256
-_TRIES = 8
+_TRIES = 3
+MOVES = 24
+"""So many free moves make a proposal: each costs 0.4 ms."""
+_SHARPNESS = 4
+"""How far a free move prefers what is untried: the power of the score."""
 _REPLAYED, _EVENTS = 0.25, 0.4
-Allowed = Callable[[TestCase], bool]
+Score = Callable[[TestCase], float]
+"""How much a case tries that is rare; 0 for a case that is not to be run."""
 
 
 @dataclass(slots=True)
@@ -36,14 +41,14 @@ class Moves:
 
 
 class Chains:
-    """Several chains over one corpus; `allowed` says which cases are in their target's support."""
+    """Several chains over one corpus; `score` is what free moves go by."""
 
-    def __init__(self, codec: Codec, allowed: Allowed) -> None:
+    def __init__(self, codec: Codec, score: Score) -> None:
         self.counts = Counts()
         self._codec = codec
-        self._allowed = allowed
+        self._score = score
         self._chains: list[tuple[bytes, Chain]] = []
-        self._met: deque[tuple[bytes, tuple[str, ...]]] = deque(maxlen=KEPT)
+        self._met: deque[tuple[bytes, tuple[str, ...], float]] = deque(maxlen=KEPT)
         self._asked = b""
         self._asking: Chain | None = None
         self.moves = Moves()
@@ -67,21 +72,29 @@ class Chains:
         most = longest(self._codec, start.settings)
         draw = self.drawing(start.model)
         for _ in range(_TRIES):
-            records = propose(rng, chain.records, draw, most)
-            case = self._codec.decode(head + b"".join(records))
-            if records == chain.records or not self._allowed(case):
-                chain.dry += 1
-                continue
-            data = self._codec.encode(case)
-            chain.pending = records
-            self._asked, self._asking = data, chain
-            return data
+            records = wander(rng, chain.records, draw, most, partial(self._weight, head), MOVES)
+            data = self._codec.encode(self._codec.decode(head + b"".join(records)))
+            if records != chain.records and self._weight(head, records):
+                chain.pending = records
+                self._asked, self._asking = data, chain
+                return data
+            chain.dry += 1
         return b""
 
+    def _weight(self, head: bytes, records: Records) -> float:
+        """The factor of a chain's target that costs no run."""
+        return self._score(self._codec.decode(head + b"".join(records))) ** _SHARPNESS
+
     def observe(
-        self, data: bytes, signatures: tuple[str, ...], rng: random.Random, mutant: bool = True
+        self,
+        data: bytes,
+        signatures: tuple[str, ...],
+        rng: random.Random,
+        mutant: bool = True,
+        work: float = 1.0,
     ) -> None:
-        """A case has run: count what it showed, and let the chain that asked for it decide.
+        """A case has run, which was so much work: count what it showed, and let the chain that
+        asked for it decide.
 
         A case of the corpus was counted when it was found as a mutant.
         """
@@ -92,16 +105,16 @@ class Chains:
             self.moves.accepted += self._asking.decide(rng, signatures, self.counts)
             self._asking = None
         if signatures:
-            self._met.append((data, signatures))
+            self._met.append((data, signatures, work))
 
     def drawing(self, model: Model) -> Drawn:
         """The measure that records of a model's sequences are drawn from."""
         return _drawing(self._codec, model)
 
     def _started(self, rng: random.Random) -> tuple[bytes, Chain]:
-        """A chain at a case drawn by how rare its behaviour is."""
-        weights = [self.counts.weight(signatures) for _, signatures in self._met]
-        data, signatures = rng.choices(list(self._met), weights)[0]
+        """A chain at a case drawn by how rare its behaviour is, for what it costs to run."""
+        weights = [self.counts.weight(signatures) / work for _, signatures, work in self._met]
+        data, signatures, _ = rng.choices(list(self._met), weights)[0]
         head = self._codec.head(self._codec.decode(data))
         return head, Chain(records_of(data[len(head) :]), signatures)
 

@@ -2,20 +2,23 @@
 
 A chain keeps a model and its settings and moves through sequences of step records. Its target is
 
-    pi(x)  proportional to  g(x) * sum over the signatures s of x of 1 / N(s)
+    pi(x)  proportional to  g(x) * v(x) * sum over the signatures s of x of 1 / N(s)
 
-where N(s) counts how often the campaign has seen s, and g is the measure that sequences are drawn
-from: every length alike, every record by `draw`. Each move is reversible under g, so a proposal is
-accepted with min(1, w(x') / w(x)), w being the sum (Metropolis et al. 1953, Hastings 1970):
+where g is the measure that sequences are drawn from (every length alike, every record by `draw`),
+v says how much of a sequence the campaign has not tried, and N(s) counts how often it has seen s.
+g and v cost no run, so a proposal is made of many free moves, each reversible under g and accepted
+with min(1, v(x') / v(x)); what has been run then is accepted with min(1, w(x') / w(x)), w being the
+sum (Metropolis et al. 1953, Hastings 1970; in two stages: the surrogate transition method of Liu
+2001, section 9.4.3, and Christen and Fox 2005). The moves:
 
 - *resample*: a record is drawn anew; there and back is the ratio of the two draws, which is g's;
 - *insert* and *delete*: a drawn record at one of n + 1 places, against one of n + 1 records gone;
   at the shortest and the longest length the move that has nowhere to go stays where it is;
 - *swap*: two records change places, which is its own inverse.
 
-N grows while the chain runs, so the target moves, slowly; a chain that has not met a new signature
-for long starts again from a case that is rare by then. It keeps its model, so however freely it
-moves it runs dry.
+v and N change while the chain runs, so the target moves, slowly; a chain that has not met a new
+signature for long starts again from a case that is rare by then. It keeps its model, so however
+freely it moves it runs dry.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ from math import fsum
 Records = tuple[bytes, ...]
 Drawn = Callable[[random.Random], bytes]
 """Draws one record of the measure g."""
+Weight = Callable[[Records], float]
+"""The factor v of the target; 0 for what is not in its support."""
 
 
 class Counts:
@@ -50,6 +55,20 @@ def propose(rng: random.Random, records: Records, draw: Drawn, most: int) -> Rec
     """One move from a sequence of 1 to `most` records, reversible under g."""
     move = _MOVES[rng.randrange(len(_MOVES))]
     return move(rng, records, draw, most)
+
+
+def wander(
+    rng: random.Random, records: Records, draw: Drawn, most: int, weight: Weight, moves: int
+) -> Records:
+    """So many moves of a chain whose target is g * weight: as one move it is reversible under it,
+    since it is one reversible move several times."""
+    here = weight(records)
+    for _ in range(moves):
+        there = propose(rng, records, draw, most)
+        value = here if there == records else weight(there)
+        if value and rng.random() * here < value:
+            records, here = there, value
+    return records
 
 
 def _resample(rng: random.Random, records: Records, draw: Drawn, most: int) -> Records:

@@ -63,8 +63,8 @@ class Search:
         self._options = options
         self._steered = steered
         self._handed = Mutant()
-        self.chains = Chains(codec, lambda case: steered(case) == case)
         self.tried = Tried(codec.vocabulary)
+        self.chains = Chains(codec, self._worth)
         own = {name: weight for name, (_, weight) in MUTATORS.items()}
         self.yields = Yields({**own, **_OWN})
 
@@ -98,7 +98,13 @@ class Search:
         ended = verdict.difference.step + 1 if verdict.difference else len(case.steps)
         self.tried.record(case.with_steps(case.steps[:ended]))  # what comes after was not judged
         draw = random.Random(zlib.crc32(encoded))
-        self.chains.observe(encoded, signatures(verdict), draw, bool(names))
+        self.chains.observe(encoded, signatures(verdict), draw, bool(names), done)
+
+    def _worth(self, case: TestCase) -> float:
+        """How much a chain's case tries that is rare; nothing with the cause of a known finding."""
+        if self._steered(case) != case:
+            return 0.0
+        return self.tried.score(case) if self._options.novelty else 1.0
 
     def _structured(self, rng: random.Random, data: bytes, other: bytes, most: int) -> Mutant:
         if self._options.mcmc and self._weighted(CHAIN).drawn(rng) == CHAIN:

@@ -51,7 +51,7 @@ def recording(harness: base.Harness, oracle: Oracle, count: int, seed: int) -> I
     codec = Codec(harness.vocabulary)
     search = Search(codec, parse(__file__, []), lambda case: case)
     rng = random.Random(seed)
-    parents, seen, suspicion = [b""], set[str](), Suspicion()
+    parents, seen, known, suspicion = [b""], set[str](), set[str](), Suspicion()
     for number in range(count):
         encoded = search.mutant(rng.choice(parents), MAX_BYTES, seed * 1_000_003 + number)
         case = codec.decode(encoded)
@@ -60,7 +60,7 @@ def recording(harness: base.Harness, oracle: Oracle, count: int, seed: int) -> I
         plain = time.monotonic() - before
         shown = dict.fromkeys(features(case, verdict))
         new = [name for name in shown if name not in seen]
-        suspicious = suspicion.raised(case, shown)
+        interval = suspicion.interval(case, shown)
         seen.update(new)
         if new:
             parents.append(encoded)
@@ -70,7 +70,12 @@ def recording(harness: base.Harness, oracle: Oracle, count: int, seed: int) -> I
             continue
         before = time.monotonic()
         lines = frozenset(line_names(oracle.rerun(case, traced=True)[1]))
-        yield Played(lines, due(encoded, verdict, suspicious), plain, time.monotonic() - before)
+        seconds = time.monotonic() - before
+        traced = due(encoded, verdict, interval)
+        if traced:
+            suspicion.learn(case, len(lines - known), len(known))
+            known |= lines
+        yield Played(lines, traced, plain, seconds)
 
 
 def _traceable(verdict: Verdict) -> bool:

@@ -10,7 +10,14 @@ import pytest
 
 from harnesses import jax_xla
 from harnesses.toy import HARNESS
-from rondo.admission import TRUSTED, Admission, Stability, Suspicion
+from rondo.admission import (
+    LEAST_SHARE,
+    TRACED_SHARE,
+    TRUSTED,
+    Admission,
+    Stability,
+    Suspicion,
+)
 from rondo.chains import Chains
 from rondo.codec import MAX_BYTES, Codec, records_of
 from rondo.compare import Difference
@@ -227,11 +234,32 @@ def test_a_case_of_the_corpus_is_believed(oracle: Oracle) -> None:
     assert "step happened:once" in feedback.seen and stability.checked == 0
 
 
+RARE = ("step compiled", "change batch > recompiled", "step reused")
+
+
 def test_what_is_new_is_suspicious_once() -> None:
     suspicion = Suspicion()
-    assert suspicion.raised(GIVEN, [])
-    assert not suspicion.raised(GIVEN, [])
-    for name in ("step compiled", "change batch > recompiled"):
-        assert suspicion.raised(GIVEN, [name])
-        assert not suspicion.raised(GIVEN, [name, "pair compiled > reused"])
-    assert suspicion.raised(GIVEN.with_operators((Operator("relu"),)), [])
+    suspicion.learn(GIVEN, 5, 5)
+    assert suspicion.interval(GIVEN, []) == TRACED_SHARE
+    for name in RARE:
+        assert suspicion.interval(GIVEN, [name]) == 1
+        assert suspicion.interval(GIVEN, [name, "pair compiled > reused"]) == TRACED_SHARE
+
+
+def test_an_operator_is_suspicious_until_a_run_with_it_is_traced() -> None:
+    suspicion = Suspicion()
+    suspicion.learn(GIVEN, 5, 5)
+    grown = GIVEN.with_operators((Operator("relu"),))
+    assert [suspicion.interval(grown, []) for _ in range(3)] == [1, 1, 1]
+    suspicion.learn(grown, 0, 5)
+    assert suspicion.interval(grown, []) == TRACED_SHARE
+
+
+def test_suspicion_is_traced_less_the_less_tracing_shows() -> None:
+    suspicion, found = Suspicion(), []
+    for name in (f"step {number}" for number in range(200)):
+        suspicion.learn(GIVEN, 0, 10_000)
+        found.append(suspicion.interval(GIVEN, [name]))
+    assert found[0] == 1 and found == sorted(found) and found[-1] == LEAST_SHARE
+    suspicion.learn(GIVEN, 500, 10_000)
+    assert suspicion.interval(GIVEN, ["step another"]) == 1

@@ -8,7 +8,7 @@ from itertools import pairwise, product
 
 from scipy.stats import chisquare
 
-from rondo.sampler import Chain, Counts, Records, propose
+from rondo.sampler import Chain, Counts, Records, wander
 
 LETTERS = (b"a", b"b", b"c")
 ODDS = (0.5, 0.3, 0.2)
@@ -32,13 +32,18 @@ def fixed_counts() -> Counts:
     return Counts((name, rng.randint(1, 30)) for name in sorted(names))
 
 
+def untried(records: Records) -> float:
+    """A factor that needs no run; words that end in b are not in the support."""
+    return 0.0 if records[-1] == b"b" else 1.0 + 3 * records.count(b"a")
+
+
 def visits(seed: int, steps: int, counts: Counts, thin: int) -> Counter[Records]:
     """Where a chain stands after each `thin` steps."""
     rng = random.Random(seed)
     chain = Chain((b"a",), shown((b"a",)))
     seen: Counter[Records] = Counter()
     for number in range(steps):
-        chain.pending = propose(rng, chain.records, draw, MOST)
+        chain.pending = wander(rng, chain.records, draw, MOST, untried, number % 4)
         chain.decide(rng, shown(chain.pending), counts)
         if number % thin == 0:
             seen[chain.records] += 1
@@ -49,7 +54,7 @@ def target(counts: Counts) -> dict[Records, float]:
     odds = dict(zip(LETTERS, ODDS, strict=True))
     mass = {}
     for records in SPACE:
-        mass[records] = counts.weight(shown(records))
+        mass[records] = counts.weight(shown(records)) * untried(records)
         for letter in records:
             mass[records] *= odds[letter]
     total = sum(mass.values())
@@ -61,8 +66,10 @@ def test_the_chain_samples_its_target() -> None:
     wanted = target(counts)
     seen = visits(1, 120_000, counts, thin=30)
     total = sum(seen.values())
-    expected = [wanted[records] * total for records in SPACE]
-    found = chisquare([seen[records] for records in SPACE], expected)
+    inside = [records for records in SPACE if wanted[records]]
+    assert set(seen) <= set(inside)
+    expected = [wanted[records] * total for records in inside]
+    found = chisquare([seen[records] for records in inside], expected)
     assert found.pvalue > 0.001, found
 
 
@@ -71,8 +78,9 @@ def test_the_test_of_the_target_can_fail() -> None:
     wanted = target(Counts())
     seen = visits(1, 120_000, counts, thin=30)
     total = sum(seen.values())
-    expected = [wanted[records] * total for records in SPACE]
-    assert chisquare([seen[records] for records in SPACE], expected).pvalue < 1e-6
+    inside = [records for records in SPACE if wanted[records]]
+    expected = [wanted[records] * total for records in inside]
+    assert chisquare([seen[records] for records in inside], expected).pvalue < 1e-6
 
 
 def test_a_case_counts_each_of_its_signatures_once() -> None:
