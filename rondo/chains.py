@@ -18,7 +18,7 @@ from rondo.sampler import Chain, Counts, Drawn, Records, wander
 from rondo.testcase import Model, TestCase
 
 CHAINS = 4
-DRY = 12
+DRY = 4
 """A chain that has met no new signature for so many proposals starts again."""
 KEPT = 256
 _TRIES = 3

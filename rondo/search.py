@@ -20,6 +20,7 @@ from rondo.mutate import MUTATORS, NEW_CASE, cross, mutate
 from rondo.novelty import CANDIDATES, Tried
 from rondo.options import Options
 from rondo.oracle import Verdict
+from rondo.promise import Promise
 from rondo.signature import signatures
 from rondo.testcase import TestCase
 from rondo.yields import Weighted, Yields, work
@@ -64,6 +65,7 @@ class Search:
         self._steered = steered
         self._handed = Mutant()
         self.tried = Tried(codec.vocabulary)
+        self.promise = Promise()
         self.chains = Chains(codec, self._worth)
         own = {name: weight for name, (_, weight) in MUTATORS.items()}
         self.yields = Yields({**own, **_OWN})
@@ -97,14 +99,21 @@ class Search:
         self.yields.observe(names, features, done, seconds)
         ended = verdict.difference.step + 1 if verdict.difference else len(case.steps)
         self.tried.record(case.with_steps(case.steps[:ended]))  # what comes after was not judged
-        draw = random.Random(zlib.crc32(encoded))
-        self.chains.observe(encoded, signatures(verdict), draw, bool(names), done)
+        shown, draw = signatures(verdict), random.Random(zlib.crc32(encoded))
+        new = len(set(shown) - self.chains.counts.seen.keys())
+        self.promise.learn(case, new, done, costly)
+        self.chains.observe(encoded, shown, draw, bool(names), done)
 
     def _worth(self, case: TestCase) -> float:
         """How much a chain's case tries that is rare; nothing with the cause of a known finding."""
         if self._steered(case) != case:
             return 0.0
         return self.tried.score(case) if self._options.novelty else 1.0
+
+    def _score(self, case: TestCase) -> float:
+        """How much a case tries that is rare, by how much new behaviour its operators promise."""
+        promise = self.promise.factor(case) if self._options.signature else 1.0
+        return self.tried.score(case) * promise
 
     def _structured(self, rng: random.Random, data: bytes, other: bytes, most: int) -> Mutant:
         if self._options.mcmc and self._weighted(CHAIN).drawn(rng) == CHAIN:
@@ -130,18 +139,18 @@ class Search:
         drawn = islice(made, _DRAWS)
         fitting = (one for one in drawn if vocabulary.costly(one[0].settings) == wanted)
         alike = list(islice(fitting, CANDIDATES))
-        ranked = sorted(alike or [next(made)], key=lambda pair: -self.tried.score(pair[0]))
+        ranked = sorted(alike or [next(made)], key=lambda pair: -self._score(pair[0]))
         return [self._climbed(rng, *ranked[0], free), *ranked]
 
     def _climbed(self, rng: random.Random, case: TestCase, names: Names, free: Freed) -> Made:
         """The case after those of some more mutations that make it try more: the search goes uphill
         where that costs no compile."""
-        best, costly = self.tried.score(case), self._codec.vocabulary.costly(case.settings)
+        best, costly = self._score(case), self._codec.vocabulary.costly(case.settings)
         small = self.yields.weighted([name for name in MUTATORS if name != NEW_CASE])
         for _ in range(CLIMBS):
             name = small.drawn(rng)
             changed = free(mutate(rng, self._codec, case, (name,)))
-            score = self.tried.score(changed)
+            score = self._score(changed)
             if score > best and self._codec.vocabulary.costly(changed.settings) == costly:
                 case, best, names = changed, score, (*names, name)
         return case, names

@@ -155,6 +155,22 @@ def test_what_comes_after_a_difference_was_not_tried(oracle: Oracle) -> None:
         assert (search.tried.counts["relu", "mode"] == 1) == tried
 
 
+@pytest.mark.parametrize(("flags", "learns"), [([], True), (["--no-signature"], False)])
+def test_operators_that_showed_new_behaviour_are_preferred(
+    flags: list[str], learns: bool, oracle: Oracle
+) -> None:
+    shown = replace(oracle.recheck(case("relu", call(), call())), kind="pass")
+    search = Search(CODEC, parse("toy", flags), lambda one: one)
+    for number in range(30):
+        events = tuple((k, (f"seen {number if k else 0}",)) for k in range(3))
+        for name, behaviour in (("relu", events), ("sigmoid", ())):
+            given = case(name, call(), call())
+            search.learn(given, CODEC.encode(given), replace(shown, behaviour=behaviour), 0, 0.01)
+    new, old = (case(name, call(), call(3)) for name in ("relu", "sigmoid"))
+    assert (search._score(new) > 1.2 * search._score(old)) == learns
+    assert search.tried.score(new) == search.tried.score(old)
+
+
 def test_a_target_of_one_layer_is_drawn_for_as_it_comes() -> None:
     codec = Codec(jax_xla.HARNESS.vocabulary)
     asked: list[int] = []
