@@ -29,7 +29,7 @@ from rondo.testcase import TestCase
 TRACED_SHARE = 64
 """One in so many runs that are not suspicious is traced. A run that takes seconds is traced as much
 less often, so that tracing keeps to its share of the time."""
-WORTH, LEAST_SHARE = 3e-4, 16
+WORTH, LEAST_SHARE = 1e-3, 16
 """A traced run costs two to three plain ones. Every suspicious one is traced while they show one in
 a thousand of the lines known by then that is new, fewer the less they show, and one in sixteen at
 least: on PyTorch the first 200 cases show 34,000 lines, the next hundred 400."""
