@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -54,6 +56,15 @@ def load_harness(target: str, undocumented: bool = False) -> Harness:
         raise SetupError(
             f"target {target} cannot be loaded: {error}", "`rondo doctor` says what is missing"
         ) from error
+
+
+def run_script(main: Callable[..., None]) -> None:
+    """Run one of `tools/` as a command: what cannot be done is said, with exit code 2."""
+    try:
+        typer.run(main)
+    except RondoError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(FAILED)
 
 
 def belonging(file: Path, target: str, faults: list[str] | None) -> tuple[str, tuple[str, ...]]:

@@ -66,7 +66,9 @@ class Fuzzer:
         self.progress = Progress(options.corpus, options.log)
         self.search = Search(self.codec, options, self._steered)
         self._memory = Memory(options.findings, harness.name)
-        self._statistics = Statistics(options.findings, harness.name)
+        given = (a for a in options.libfuzzer if a.startswith("-"))
+        flags = (*given, *flags_of(options))
+        self._statistics = Statistics(options.findings, harness.name, flags)
         self._stability = Stability()
         self._saving = False
 

@@ -16,6 +16,8 @@ from rondo.statistics import Snapshot
 
 Runs = dict[str, list[Snapshot]]
 _COLUMNS = 3
+_OF_SEARCH = ("-seed=", "--mutator=", "--no-", "--fault=")
+"""The flags that a campaign must be told by to be compared with another."""
 _SIZE = (9.0, 6.0)
 """Inches of a figure."""
 CURVES: dict[str, tuple[tuple[str, Callable[[Snapshot], float]], ...]] = {
@@ -51,6 +53,7 @@ def _share(part: float, whole: float) -> str:
 
 _ROWS: tuple[tuple[str, Callable[[Snapshot], str]], ...] = (
     ("target", lambda s: s.target),
+    ("search", lambda s: " ".join(f for f in s.flags if f.startswith(_OF_SEARCH)) or "-"),
     ("seconds", lambda s: f"{s.seconds:.0f}"),
     ("cases", lambda s: f"{s.cases}, {s.cases_per_second:.2f}/s"),
     ("corpus", lambda s: "-" if s.corpus is None else str(s.corpus)),

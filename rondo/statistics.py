@@ -38,11 +38,12 @@ class Signatures(msgspec.Struct, frozen=True):
 class Snapshot(msgspec.Struct, frozen=True):
     """One line of `stats.jsonl`: sums since the start of the driver, times in seconds.
 
-    `seconds` is wall time, `case_seconds` that of cases without triage, of which `child_seconds`
-    were spent in children; `arm_seconds` is what the programs' steps took. `findings` counts new
-    findings by verdict. `features` counts by kind: step (signatures), pair, change, verdict, line;
-    `collisions` are features whose counter another one had. `checked` cases ran a second time for
-    the new features that they showed, and `unstable` ones did not show them again.
+    `flags` are those of its command. `seconds` is wall time, `case_seconds` that of cases without
+    triage, of which `child_seconds` were spent in children; `arm_seconds` is what the programs'
+    steps took. `findings` counts new findings by verdict. `features` counts by kind: step
+    (signatures), pair, change, verdict, line; `collisions` are features whose counter another one
+    had. `checked` cases ran a second time for the new features that they showed, and `unstable`
+    ones did not show them again.
     """
 
     run: str
@@ -70,12 +71,14 @@ class Snapshot(msgspec.Struct, frozen=True):
     accepted: int
     restarts: int
     mutators: dict[str, Yield]
+    flags: tuple[str, ...] = ()
 
 
 class Statistics:
     """Writes the lines of one driver."""
 
-    def __init__(self, folder: Path, target: str) -> None:
+    def __init__(self, folder: Path, target: str, flags: tuple[str, ...] = ()) -> None:
+        self._flags = flags
         self._path = folder / NAME
         self._target = target
         self._run = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}-{os.getpid()}"
@@ -125,6 +128,7 @@ class Statistics:
             accepted=moves.accepted,
             restarts=moves.restarts,
             mutators=search.yields.report(),
+            flags=self._flags,
         )
         try:
             with self._path.open("a+b") as file:

@@ -210,7 +210,8 @@ def as_markdown(rows: list[Row], limit: int) -> str:
         median = f"{row.median:g}" if row.median < limit else f"≥ {limit}"
         against = ("", "", "")
         if row.ratio is not None and row.p is not None and row.a12 is not None:
-            against = (f"{row.ratio:.2f}", f"{row.p:.3f}", f"{row.a12:.2f}")
+            ratio = _bounded(row.ratio, row.median >= limit, round(row.median / row.ratio) >= limit)
+            against = (ratio, f"{row.p:.3f}", f"{row.a12:.2f}")
         found = f"{row.found}/{row.trials}"
         cells = (row.fault, str(row.steps), row.arm, found, median, *against)
         lines.append(f"| {' | '.join(cells)} |")
@@ -218,6 +219,13 @@ def as_markdown(rows: list[Row], limit: int) -> str:
     lines += ["|---|---|---|---|---|"]
     lines += [f"| {a} | {b} | {n} | {r:.2f} | {a12:.2f} |" for a, b, n, r, a12 in pooled(rows)]
     return "\n".join(lines) + "\n"
+
+
+def _bounded(ratio: float, censored: bool, plain_censored: bool) -> str:
+    """A ratio of two medians of which one or both may be above the limit."""
+    if censored and plain_censored:
+        return "?"
+    return f"{'≥ ' * censored}{'≤ ' * plain_censored}{ratio:.2f}"
 
 
 def chosen_faults(given: str) -> list[str]:

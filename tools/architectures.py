@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from harnesses import base  # noqa: E402
+from rondo.cli_shared import run_script  # noqa: E402
 from rondo.codec import Codec  # noqa: E402
 from rondo.executor.client import ForkServer  # noqa: E402
 from rondo.models.architectures import ARCHITECTURES  # noqa: E402
@@ -90,4 +91,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_script(main)

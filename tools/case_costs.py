@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from harnesses import base  # noqa: E402
+from rondo.cli_shared import run_script  # noqa: E402
 from rondo.codec import Codec, digest, read_case_bytes  # noqa: E402
 from rondo.executor.client import ForkServer  # noqa: E402
 from rondo.executor.processes import resident_bytes  # noqa: E402
@@ -179,4 +180,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_script(main)

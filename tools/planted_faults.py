@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from harnesses import base  # noqa: E402
+from rondo.cli_shared import run_script  # noqa: E402
 from rondo.confirm import run_repro  # noqa: E402
 from rondo.findings import Finding, Store  # noqa: E402
 
@@ -156,4 +157,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_script(main)

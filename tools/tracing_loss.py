@@ -26,6 +26,7 @@ sys.path.insert(0, str(ROOT))
 
 from harnesses import base  # noqa: E402
 from rondo.admission import Suspicion, due  # noqa: E402
+from rondo.cli_shared import run_script  # noqa: E402
 from rondo.codec import MAX_BYTES, Codec  # noqa: E402
 from rondo.executor.client import ForkServer  # noqa: E402
 from rondo.feedback import line_names  # noqa: E402
@@ -121,4 +122,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_script(main)

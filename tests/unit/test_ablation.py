@@ -50,7 +50,14 @@ def test_a_median_that_is_censored_is_shown_as_such(ablation: ModuleType) -> Non
     assert [row.found for row in rows] == [1, 0]
     assert rows[0].a12 == (3 + 6 / 2) / 9
     table = ablation.as_markdown(rows, 500)
-    assert "| full | 1/3 | ≥ 500 | 1.00 |" in table
+    assert "| full | 1/3 | ≥ 500 | ? |" in table
+
+
+def test_a_ratio_of_a_censored_median_is_a_bound(ablation: ModuleType) -> None:
+    found, missed = [10, 10, 10], [900, 900, 900]
+    for cases, plain, shown in ((missed, found, "≥ 50.00"), (found, missed, "≤ 0.02")):
+        both = [*trials(ablation, "full", cases), *trials(ablation, "random", plain)]
+        assert f"| {shown} |" in ablation.as_markdown(list(ablation.compared(both)), 500)
 
 
 def test_trials_are_kept_and_none_runs_twice(

@@ -43,6 +43,7 @@ def snapshot(run: str, seconds: float, cases: int) -> Snapshot:
         accepted=15,
         restarts=1,
         mutators={"walk": Yield(cases, 30.0, 10.0, 0.25)},
+        flags=("-seed=7", "-runs=9", "--mutator=structured", "--no-mcmc"),
     )
 
 
@@ -100,7 +101,7 @@ def test_the_command_prints_tables_or_json(folder: Path, monkeypatch, capsys) ->
     monkeypatch.setenv("COLUMNS", "200")
     assert command(monkeypatch, folder, "--no-plots") == 0
     said = capsys.readouterr().out
-    for words in ("150, 1.25/s", "75.0% accepted", "1 differed", "walk", "3.00"):
+    for words in ("150, 1.25/s", "75.0% accepted", "1 differed", "walk", "3.00", "-seed=7"):
         assert words in said
     assert not list(folder.glob("*.png"))
     assert command(monkeypatch, folder, "--json") == 0
