@@ -167,7 +167,7 @@ class Suspicion:
         behaviour = {name for name in shown if name.startswith(("step ", "change "))}
         behaviour -= self._shown
         self._shown |= behaviour
-        if not _parts(case) <= self._traced:
+        if not case.model.parts <= self._traced:
             return 1
         if not behaviour:
             return TRACED_SHARE
@@ -175,12 +175,8 @@ class Suspicion:
 
     def learn(self, case: TestCase, new: int, known: int) -> None:
         """A run was traced, and so many of its lines were new to the campaign that knew so many."""
-        self._traced |= _parts(case)
+        self._traced |= case.model.parts
         self._rate += _LATELY * (new / max(known, 1) - self._rate)
-
-
-def _parts(case: TestCase) -> set[str]:
-    return {operator.kind for operator in case.model.operators} | {case.model.architecture}
 
 
 def due(encoded: bytes, verdict: Verdict, interval: int) -> bool:

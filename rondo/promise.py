@@ -48,7 +48,7 @@ class Promise:
         expected = work * total.shown / total.expected if total.expected else float(new)
         total.shown = _SLOW_DECAY * total.shown + new
         total.expected = _SLOW_DECAY * total.expected + work
-        for name in _parts(case):
+        for name in case.model.parts:
             account = self._operators[name]
             account.shown = _DECAY * account.shown + new
             account.expected = _DECAY * account.expected + expected
@@ -56,10 +56,6 @@ class Promise:
     def factor(self, case: TestCase) -> float:
         """How many times the usual number of new signatures a case promises, 1 for the unknown:
         the geometric mean over its operators."""
-        found = [log(self._operators[name].ratio()) for name in sorted(_parts(case))]
+        found = [log(self._operators[name].ratio()) for name in sorted(case.model.parts)]
         mean = exp(fsum(found) / len(found))
         return min(max(mean, 1 / _MOST), _MOST)
-
-
-def _parts(case: TestCase) -> set[str]:
-    return {operator.kind for operator in case.model.operators} | {case.model.architecture}

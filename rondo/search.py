@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from rondo.chains import Chains
+from rondo.chains import Chains, Score
 from rondo.codec import Codec
 from rondo.generate import random_case
 from rondo.mutate import MUTATORS, NEW_CASE, cross, mutate
@@ -30,6 +30,10 @@ STEERED_SHARE = 0.8
 something new may hide behind it."""
 TWICE_SHARE = 1 / 3
 """How often a mutant is the work of two mutators."""
+KEEN_SHARE, KEENNESS = 0.5, 3
+"""How often candidates are weighed by what their operators promise too, and to which power: it then
+differs between candidates by as much as what they try. The other half tries what promises little:
+new behaviour of the compiler is a guess at bugs, and many faults need none."""
 COSTLY_SHARE = 0.1
 """How often a case is one whose compiles cost seconds: about ten times what others cost, so that
 half of the time goes to each kind."""
@@ -110,10 +114,9 @@ class Search:
             return 0.0
         return self.tried.score(case) if self._options.novelty else 1.0
 
-    def _score(self, case: TestCase) -> float:
+    def _promising(self, case: TestCase) -> float:
         """How much a case tries that is rare, by how much new behaviour its operators promise."""
-        promise = self.promise.factor(case) if self._options.signature else 1.0
-        return self.tried.score(case) * promise
+        return self.tried.score(case) * self.promise.factor(case) ** KEENNESS
 
     def _structured(self, rng: random.Random, data: bytes, other: bytes, most: int) -> Mutant:
         if self._options.mcmc and self._weighted(CHAIN).drawn(rng) == CHAIN:
@@ -139,21 +142,24 @@ class Search:
         drawn = islice(made, _DRAWS)
         fitting = (one for one in drawn if vocabulary.costly(one[0].settings) == wanted)
         alike = list(islice(fitting, CANDIDATES))
-        ranked = sorted(alike or [next(made)], key=lambda pair: -self._score(pair[0]))
-        return [self._climbed(rng, *ranked[0], free), *ranked]
+        keen = self._options.signature and rng.random() < KEEN_SHARE
+        score = self._promising if keen else self.tried.score
+        ranked = sorted(alike or [next(made)], key=lambda pair: -score(pair[0]))
+        case, names = ranked[0]
+        return [(self._climbed(rng, case, free, score), names), *ranked]
 
-    def _climbed(self, rng: random.Random, case: TestCase, names: Names, free: Freed) -> Made:
-        """The case after those of some more mutations that make it try more: the search goes uphill
-        where that costs no compile."""
-        best, costly = self._score(case), self._codec.vocabulary.costly(case.settings)
+    def _climbed(self, rng: random.Random, case: TestCase, free: Freed, score: Score) -> TestCase:
+        """The case after those of some more mutations that make it better: the search goes uphill
+        where that costs no compile. Who made the case is paid for it: these only polish it."""
+        best, costly = score(case), self._codec.vocabulary.costly(case.settings)
         small = self.yields.weighted([name for name in MUTATORS if name != NEW_CASE])
         for _ in range(CLIMBS):
             name = small.drawn(rng)
             changed = free(mutate(rng, self._codec, case, (name,)))
-            score = self._score(changed)
-            if score > best and self._codec.vocabulary.costly(changed.settings) == costly:
-                case, best, names = changed, score, (*names, name)
-        return case, names
+            value = score(changed)
+            if value > best and self._codec.vocabulary.costly(changed.settings) == costly:
+                case, best = changed, value
+        return case
 
     def _made(self, rng: random.Random, data: bytes, other: bytes, free: Freed) -> Iterator[Made]:
         """What mutators make of a case, without end, and which mutators did."""

@@ -47,6 +47,11 @@ class Model:
         """The name of what the operators are appended to, or come before."""
         return self.test.name if self.test else self.architecture
 
+    @property
+    def parts(self) -> frozenset[str]:
+        """The kinds of its operators, and its architecture."""
+        return frozenset({self.architecture, *(operator.kind for operator in self.operators)})
+
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
