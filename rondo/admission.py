@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -27,14 +28,14 @@ from rondo.signature import features, shown_by
 from rondo.testcase import TestCase
 
 TRACED_SHARE = 64
-"""One in so many runs that are not suspicious is traced. A run that takes seconds is traced as much
-less often, so that tracing keeps to its share of the time."""
+"""One in so many runs that are not suspicious is traced, and fewer of those that take seconds."""
 WORTH, LEAST_SHARE = 1e-3, 16
-"""A traced run costs two to three plain ones. Every suspicious one is traced while they show one in
-a thousand of the lines known by then that is new, fewer the less they show, and one in sixteen at
-least: on PyTorch the first 200 cases show 34,000 lines, the next hundred 400."""
-_LATELY = 0.1
-"""How much of what traced runs show on average is the last one's."""
+"""A traced run costs two to three plain ones. Every suspicious one is traced while they show so
+large a part of the known lines anew, for each second that a plain run takes; fewer the less they
+show, and one in sixteen at least. On PyTorch the first 200 cases show 34,000 lines, the next
+hundred 400."""
+_LATELY, _PLENTY = 0.1, 1e-2
+"""How much of what traced runs show on average is the last one's, and the most that one counts."""
 TRUSTED = 40
 """After so many second runs in a row that repeated what the first showed, ..."""
 SAMPLED = 8
@@ -101,7 +102,7 @@ class Admission:
         self._coverage = coverage
         self._always = always
         self._stability = stability
-        self._suspicion = Suspicion()
+        self._suspicion = Suspicion(oracle.layer)
 
     def report(self, case: TestCase, encoded: bytes, verdict: Verdict, mutant: bool) -> Admitted:
         """Report a run; `mutant` says that the case is not one of the corpus already."""
@@ -109,9 +110,9 @@ class Admission:
         shown = list(features(case, verdict))
         names = shown if self._signature else []
         new = self._feedback.unseen(names)
-        interval = self._suspicion.interval(case, shown)
+        interval = self._suspicion.interval(case, shown, verdict.seconds)
         alive = verdict.kind != "invalid" and verdict.symptom not in SYMPTOM_OF_DEATH
-        traced = self._coverage and alive and (self._always or due(encoded, verdict, interval))
+        traced = self._coverage and alive and (self._always or due(encoded, interval))
         doubts = mutant and alive and not self._always and self._stability.doubts(encoded)
         doubted = set(new) if doubts else set()
         lines: list[str] = []
@@ -154,31 +155,41 @@ class Admission:
 class Suspicion:
     """Whether a run may have gone through lines of the compiler that no traced one has: its model
     has an operator that none of these had, or it showed a signature or a reaction to a change that
-    no run has. What is reported to libFuzzer makes no difference."""
+    no run has. What is reported to libFuzzer makes no difference.
 
-    def __init__(self) -> None:
+    What tracing shows is learned for each `layer` of the compiler that a case goes through: the
+    lines of the first one are soon known.
+    """
+
+    def __init__(self, layer: Callable[[TestCase], str]) -> None:
+        self._layer = layer
         self._traced: set[str] = set()
         self._shown: set[str] = set()
-        self._rate = 1.0
+        self._rates: defaultdict[str, float] = defaultdict(lambda: _PLENTY)
 
-    def interval(self, case: TestCase, shown: Iterable[str]) -> int:
-        """One in so many runs like one that showed these features is to be traced; the next that
-        shows the same behaviour is not suspicious for it."""
+    def interval(self, case: TestCase, shown: Iterable[str], seconds: float) -> int:
+        """One in so many runs like one that took so many seconds and showed these features is to be
+        traced; the next that shows the same behaviour is not suspicious for it."""
         behaviour = {name for name in shown if name.startswith(("step ", "change "))}
         behaviour -= self._shown
         self._shown |= behaviour
+        cost = max(1.0, seconds)
+        spans = [TRACED_SHARE * cost]
         if not case.model.parts <= self._traced:
-            return 1
-        if not behaviour:
-            return TRACED_SHARE
-        return LEAST_SHARE if self._rate * LEAST_SHARE < WORTH else ceil(WORTH / self._rate)
+            spans.append(cost)
+        if behaviour:
+            spans.append(ceil(WORTH * cost / self._rates[self._layer(case)]))
+        return round(min(spans))
 
     def learn(self, case: TestCase, new: int, known: int) -> None:
         """A run was traced, and so many of its lines were new to the campaign that knew so many."""
         self._traced |= case.model.parts
-        self._rate += _LATELY * (new / max(known, 1) - self._rate)
+        layer = self._layer(case)
+        rate = self._rates[layer]
+        rate += _LATELY * (min(new / max(known, 1), _PLENTY) - rate)
+        self._rates[layer] = max(rate, WORTH / LEAST_SHARE)
 
 
-def due(encoded: bytes, verdict: Verdict, interval: int) -> bool:
+def due(encoded: bytes, interval: int) -> bool:
     """Whether a run is to be traced."""
-    return zlib.crc32(encoded) % (interval * max(1, round(verdict.seconds))) == 0
+    return zlib.crc32(encoded) % interval == 0

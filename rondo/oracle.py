@@ -139,6 +139,10 @@ class Oracle:
         first = self._run_both(program, RETAINED)
         return self._first_look(program, first, lambda _: "unconfirmed"), first
 
+    def layer(self, case: TestCase) -> str:
+        """The layer of the compiler that a case goes through."""
+        return self._harness.vocabulary.layer(case.settings)
+
     def rerun(
         self, case: TestCase, stop_after: int = -1, traced: bool = False
     ) -> tuple[Behaviour, dict[str, tuple[int, ...]]]:

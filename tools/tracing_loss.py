@@ -52,7 +52,7 @@ def recording(harness: base.Harness, oracle: Oracle, count: int, seed: int) -> I
     codec = Codec(harness.vocabulary)
     search = Search(codec, parse(__file__, []), lambda case: case)
     rng = random.Random(seed)
-    parents, seen, known, suspicion = [b""], set[str](), set[str](), Suspicion()
+    parents, seen, known, suspicion = [b""], set[str](), set[str](), Suspicion(oracle.layer)
     for number in range(count):
         encoded = search.mutant(rng.choice(parents), MAX_BYTES, seed * 1_000_003 + number)
         case = codec.decode(encoded)
@@ -61,7 +61,7 @@ def recording(harness: base.Harness, oracle: Oracle, count: int, seed: int) -> I
         plain = time.monotonic() - before
         shown = dict.fromkeys(features(case, verdict))
         new = [name for name in shown if name not in seen]
-        interval = suspicion.interval(case, shown)
+        interval = suspicion.interval(case, shown, verdict.seconds)
         seen.update(new)
         if new:
             parents.append(encoded)
@@ -72,7 +72,7 @@ def recording(harness: base.Harness, oracle: Oracle, count: int, seed: int) -> I
         before = time.monotonic()
         lines = frozenset(line_names(oracle.rerun(case, traced=True)[1]))
         seconds = time.monotonic() - before
-        traced = due(encoded, verdict, interval)
+        traced = due(encoded, interval)
         if traced:
             suspicion.learn(case, len(lines - known), len(known))
             known |= lines

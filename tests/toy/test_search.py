@@ -260,29 +260,40 @@ def test_a_case_of_the_corpus_is_believed(oracle: Oracle) -> None:
 RARE = ("step compiled", "change batch > recompiled", "step reused")
 
 
-def test_what_is_new_is_suspicious_once() -> None:
-    suspicion = Suspicion()
+def suspicion_after_one() -> Suspicion:
+    """What is suspicious once GIVEN was traced, and that showed much."""
+    suspicion = Suspicion(lambda case: case.model.architecture)
     suspicion.learn(GIVEN, 5, 5)
-    assert suspicion.interval(GIVEN, []) == TRACED_SHARE
+    return suspicion
+
+
+def test_what_is_new_is_suspicious_once() -> None:
+    suspicion = suspicion_after_one()
+    assert suspicion.interval(GIVEN, [], 0.1) == TRACED_SHARE
     for name in RARE:
-        assert suspicion.interval(GIVEN, [name]) == 1
-        assert suspicion.interval(GIVEN, [name, "pair compiled > reused"]) == TRACED_SHARE
+        assert suspicion.interval(GIVEN, [name], 0.1) == 1
+        again = [name, "pair compiled > reused"]
+        assert suspicion.interval(GIVEN, again, 0.1) == TRACED_SHARE
+    assert suspicion.interval(GIVEN, [], 4.0) == 4 * TRACED_SHARE
 
 
 def test_an_operator_is_suspicious_until_a_run_with_it_is_traced() -> None:
-    suspicion = Suspicion()
-    suspicion.learn(GIVEN, 5, 5)
+    suspicion = suspicion_after_one()
     grown = GIVEN.with_operators((Operator("relu"),))
-    assert [suspicion.interval(grown, []) for _ in range(3)] == [1, 1, 1]
+    assert [suspicion.interval(grown, [], seconds) for seconds in (0.1, 1, 4)] == [1, 1, 4]
     suspicion.learn(grown, 0, 5)
-    assert suspicion.interval(grown, []) == TRACED_SHARE
+    assert suspicion.interval(grown, [], 0.1) == TRACED_SHARE
 
 
-def test_suspicion_is_traced_less_the_less_tracing_shows() -> None:
-    suspicion, found = Suspicion(), []
-    for name in (f"step {number}" for number in range(200)):
+def test_suspicion_is_traced_less_the_less_tracing_shows_on_a_layer() -> None:
+    suspicion, found = suspicion_after_one(), []
+    for name in (f"step {number}" for number in range(100)):
         suspicion.learn(GIVEN, 0, 10_000)
-        found.append(suspicion.interval(GIVEN, [name]))
+        found.append(suspicion.interval(GIVEN, [name], 0.1))
     assert found[0] == 1 and found == sorted(found) and found[-1] == LEAST_SHARE
-    suspicion.learn(GIVEN, 500, 10_000)
-    assert suspicion.interval(GIVEN, ["step another"]) == 1
+    other = replace(GIVEN, model=replace(GIVEN.model, architecture="mlp"))
+    suspicion.learn(other, 500, 10_000)
+    assert suspicion.interval(other, ["step another"], 0.1) == 1
+    for _ in range(20):
+        suspicion.learn(GIVEN, 500, 10_000)
+    assert suspicion.interval(GIVEN, ["step a third"], 0.1) == 1
