@@ -33,7 +33,7 @@ CANDIDATES = 12
 _NEAR, _FAR = 1.0, 0.1
 """What a situation counts whose parts have to do with each other, and one whose parts just meet."""
 _ON_LAYER = 0.3
-"""What it counts to try on one layer of the compiler what belongs together."""
+"""What an operator, or what belongs together, counts for one layer of the compiler alone."""
 _BASE_STEPS, _OPERATOR_STEPS = 10, 2
 """What a case costs beside its steps, and what each operator does, in steps: it makes compiles
 longer, and it is more likely that the case ends early over something else."""
@@ -77,9 +77,10 @@ class Tried:
         return rare / (_BASE_STEPS + size)
 
     def situations(self, case: TestCase) -> Mapping[Situation, float]:
-        """What a case tries, and what each counts: operators and changes alone, each operator with
-        each change, by name and by value, first and again, what belongs together on this layer of
-        the compiler, each setting with each change, and changes at once."""
+        """What a case tries, and what each counts: operators and changes alone, operators, settings
+        and the architecture on this layer of the compiler, each operator with each change, by name
+        and by value, first and again, what belongs together on this layer, each setting with each
+        change, and changes at once."""
         found: dict[Situation, float] = {}
         for situation, weight in self._tries(case):
             found[situation] = max(weight, found.get(situation, 0.0))
@@ -91,6 +92,8 @@ class Tried:
         layer = self._vocabulary.layer(case.settings)
         before: set[str] = set()
         yield from ((("operator", name), _NEAR) for name in operators)
+        yield from (((layer, "operator", name), _ON_LAYER) for name in operators)
+        yield from (((layer, name), _NEAR) for name in beside)
         for changes in self._changes(case):
             share = 1 / len(changes)  # what one of several changes did wrong, the others may hide
             for name, value in changes:

@@ -27,6 +27,18 @@ def test_situations_name_operators_changes_and_both() -> None:
     }
 
 
+def test_operators_and_settings_are_tried_on_each_layer() -> None:
+    tried = Tried(VOCABULARY)
+    layer = VOCABULARY.settings[0]
+    plain, last = (
+        case("relu", call(), **{layer.name: v}) for v in (layer.values[0], layer.values[-1])
+    )
+    before = tried.score(last)
+    for _ in range(50):
+        tried.record(plain)
+    assert tried.score(last) > 4 * tried.score(plain) and tried.score(last) > before / 2
+
+
 def test_what_has_to_do_with_each_other_counts_more() -> None:
     found = situations(case("call_closure relu", call(), event("set_closure_cell", "2.5"), call()))
     assert found["call_closure", "set_closure_cell"] > found["relu", "set_closure_cell"]
@@ -53,7 +65,8 @@ def test_a_repetition_is_tried_and_what_stands_at_the_ends_is_not() -> None:
     ends = event("collect_garbage", "dropped")
     found = situations(case("relu", ends, call(), call(), ends))
     assert ("repeat",) in found and not any("collect_garbage" in parts for parts in found)
-    assert {*situations(case("relu", call()))} == {("operator", "relu")}
+    alone = {("operator", "relu"), ("interpret", "operator", "relu"), ("interpret", "nothing")}
+    assert {*situations(case("relu", call()))} == alone
 
 
 def test_what_holds_already_is_no_change() -> None:
