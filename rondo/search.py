@@ -38,7 +38,7 @@ COSTLY_SHARE = 0.1
 """How often a case is one whose compiles cost seconds: about ten times what others cost, so that
 half of the time goes to each kind."""
 CHAIN, CROSS = "chain", "cross"
-_OWN = {CHAIN: 4.0, CROSS: 4.0, "random": 1.0, "bytes": 1.0}
+_OWN = {CHAIN: 40.0, CROSS: 4.0, "random": 1.0, "bytes": 1.0}
 """What makes cases beside the mutators of `rondo.mutate`, with its weight among them."""
 _ROUNDS = 20
 _DRAWS = 8 * CANDIDATES
@@ -70,7 +70,7 @@ class Search:
         self._handed = Mutant()
         self.tried = Tried(codec.vocabulary)
         self.promise = Promise()
-        self.chains = Chains(codec, self._worth)
+        self.chains = Chains(codec, self._worth, COSTLY_SHARE)
         own = {name: weight for name, (_, weight) in MUTATORS.items()}
         self.yields = Yields({**own, **_OWN})
 

@@ -19,15 +19,14 @@ from rondo.admission import (
     Suspicion,
 )
 from rondo.chains import Chains
-from rondo.codec import MAX_BYTES, Codec, records_of
+from rondo.codec import MAX_BYTES, Codec
 from rondo.compare import Difference
 from rondo.executor.inprocess import InProcess
-from rondo.generate import longest, random_case
+from rondo.generate import random_case
 from rondo.models.operators import OPERATORS
 from rondo.novelty import CANDIDATES
 from rondo.options import parse
 from rondo.oracle import Behaviour, Oracle, Verdict
-from rondo.sampler import propose
 from rondo.search import CHAIN, CLIMBS, Search
 from rondo.signature import features, signatures
 from rondo.testcase import Operator, TestCase
@@ -83,11 +82,7 @@ def test_chains_visit_rare_behaviour_more_than_uniform_choice(oracle: Oracle) ->
 
 def _moved(rng: random.Random, chains: Chains, data: bytes) -> bytes:
     """A case after one move of a chain, taken whatever it shows."""
-    start = CODEC.decode(data)
-    head = CODEC.head(start)
-    draw = chains.drawing(start.model)
-    records = propose(rng, records_of(data[len(head) :]), draw, longest(CODEC, start.settings))
-    return CODEC.canonical(head + b"".join(records))
+    return CODEC.encode(chains.moved(rng, CODEC.decode(data)))
 
 
 def test_proposals_that_never_run_are_forgotten(oracle: Oracle) -> None:

@@ -8,8 +8,9 @@ from itertools import pairwise, product
 
 from scipy.stats import chisquare
 
-from rondo.sampler import Chain, Counts, Records, wander
+from rondo.sampler import Chain, Counts, propose, wander
 
+Records = tuple[bytes, ...]
 LETTERS = (b"a", b"b", b"c")
 ODDS = (0.5, 0.3, 0.2)
 MOST = 3
@@ -37,16 +38,23 @@ def untried(records: Records) -> float:
     return 0.0 if records[-1] == b"b" else 1.0 + 3 * records.count(b"a")
 
 
+def move(rng: random.Random, records: Records) -> Records:
+    """A word drawn anew, or a move from one to the next."""
+    if rng.random() < 0.3:
+        return tuple(draw(rng) for _ in range(rng.randint(1, MOST)))
+    return propose(rng, records, draw, MOST)
+
+
 def visits(seed: int, steps: int, counts: Counts, thin: int) -> Counter[Records]:
     """Where a chain stands after each `thin` steps."""
     rng = random.Random(seed)
     chain = Chain((b"a",), shown((b"a",)))
     seen: Counter[Records] = Counter()
     for number in range(steps):
-        chain.pending = wander(rng, chain.records, draw, MOST, untried, number % 4)
+        chain.pending = wander(rng, chain.state, move, untried, number % 4)
         chain.decide(rng, shown(chain.pending), counts)
         if number % thin == 0:
-            seen[chain.records] += 1
+            seen[chain.state] += 1
     return seen
 
 
