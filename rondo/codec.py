@@ -70,14 +70,6 @@ class Codec:
                 "decode it from bytes with this target's vocabulary, or correct the JSON",
             ) from error
 
-    def head(self, case: TestCase) -> bytes:
-        """The canonical bytes before the steps: the model and the settings."""
-        return self.encode(case.with_steps(()))
-
-    def record(self, model: Model, step: Step) -> bytes:
-        """The record of a step that fits a model."""
-        return self._record(model, self.applying(model), step)
-
     def canonical(self, data: bytes) -> bytes:
         """The canonical bytes of whatever `data` stands for."""
         return self.encode(self.decode(data))
@@ -235,16 +227,6 @@ class Codec:
         if len(record) > 8:
             raise ValueError("a call deviates in at most three dimensions")
         return bytes(record).ljust(8, b"\0")
-
-
-def replay_record(number: int) -> bytes:
-    """The record that repeats the call of that number, counted modulo the calls before it."""
-    return bytes([_REPLAY_FROM, number, 0, 0, 0, 0, 0, 0])
-
-
-def records_of(steps: bytes) -> tuple[bytes, ...]:
-    """The records of the bytes behind a head."""
-    return tuple(steps[i : i + 8] for i in range(0, len(steps), 8))
 
 
 def _architecture(byte: int) -> str:

@@ -282,17 +282,12 @@ def random_case(rng: random.Random, codec: Codec) -> TestCase:
     return codec.normal(bounded(rng, codec, drawn_case(rng, codec)))
 
 
-def longest(codec: Codec, settings: tuple[tuple[str, str], ...]) -> int:
-    """How many steps a sequence may have under these settings."""
-    return COSTLY_LONGEST if codec.vocabulary.costly(settings) else LONGEST
-
-
 def bounded(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
     """A case that fits its model, cut to what is worth its time: a window of its steps up to a
     call, since no step shows what an event behind the last one did, and a small model where each
     compile costs seconds; a transformer through a C++ compiler takes more than a minute."""
     costly = codec.vocabulary.costly(case.settings)
-    most = longest(codec, case.settings)
+    most = COSTLY_LONGEST if costly else LONGEST
     if costly:
         case = case.with_operators(case.model.operators[:MOST_COSTLY_OPERATORS])
         if len(grow(case.model).nodes) > MOST_COSTLY_NODES:
