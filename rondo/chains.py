@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rondo.codec import Codec
-from rondo.generate import MOST_COSTLY_OPERATORS, bounded, random_operator, random_steps
+from rondo.generate import bounded, random_operator, random_steps
 from rondo.sampler import Chain, Counts, propose, wander
 from rondo.testcase import TestCase
 
@@ -46,14 +46,13 @@ class Moves:
 
 
 class Chains:
-    """Several chains over one corpus; `score` is what free moves go by, and `costly_share` of the
-    chains are among the cases whose compiles cost seconds."""
+    """Several chains over one corpus; `score` is what free moves go by. Where compiles cost seconds
+    is no place to dwell: that time goes to what has not been there yet."""
 
-    def __init__(self, codec: Codec, score: Score, costly_share: float = 0.0) -> None:
+    def __init__(self, codec: Codec, score: Score) -> None:
         self.counts = Counts()
         self._codec = codec
         self._score = score
-        self._costly_share = costly_share
         self._chains: list[Chain[TestCase]] = []
         self._met: deque[tuple[TestCase, tuple[str, ...], float]] = deque(maxlen=KEPT)
         self._asked = b""
@@ -85,19 +84,13 @@ class Chains:
         return b""
 
     def moved(self, rng: random.Random, case: TestCase) -> TestCase:
-        """One move: the sequence is drawn anew, on the model as it is or with another operator.
-
-        A model that this target would cut is no place to go.
-        """
+        """One move: the sequence is drawn anew, on the model as it is or with another operator."""
         operators = case.model.operators
-        costly = self._codec.vocabulary.costly(case.settings)
-        most = MOST_COSTLY_OPERATORS if costly else _MOST_OPERATORS
-        if 0 < len(operators) <= most and rng.random() < _OPERATORS:
-            operators = propose(rng, operators, random_operator, most)
+        if 0 < len(operators) <= _MOST_OPERATORS and rng.random() < _OPERATORS:
+            operators = propose(rng, operators, random_operator, _MOST_OPERATORS)
         model = replace(case.model, operators=operators)
         drawn = replace(case, model=model, steps=random_steps(rng, self._codec, model))
-        made = self._codec.normal(bounded(rng, self._codec, self._codec.fitted(drawn)))
-        return made if made.model == model else case
+        return self._codec.normal(bounded(rng, self._codec, self._codec.fitted(drawn)))
 
     def _weight(self, case: TestCase) -> float:
         """The factor of a chain's target that costs no run."""
@@ -122,14 +115,12 @@ class Chains:
             self.moves.proposed += 1
             self.moves.accepted += self._asking.decide(rng, signatures, self.counts)
             self._asking = None
-        if signatures:
-            self._met.append((self._codec.decode(data), signatures, work))
+        case = self._codec.decode(data)
+        if signatures and not self._codec.vocabulary.costly(case.settings):
+            self._met.append((case, signatures, work))
 
     def _started(self, rng: random.Random) -> Chain[TestCase]:
         """A chain at a case drawn by how rare its behaviour is, for what it costs to run."""
-        wanted = rng.random() < self._costly_share
-        costly = self._codec.vocabulary.costly
-        alike = [met for met in self._met if costly(met[0].settings) == wanted] or list(self._met)
-        weights = [self.counts.weight(signatures) / work for _, signatures, work in alike]
-        case, signatures, _ = rng.choices(alike, weights)[0]
+        weights = [self.counts.weight(signatures) / work for _, signatures, work in self._met]
+        case, signatures, _ = rng.choices(list(self._met), weights)[0]
         return Chain(case, signatures)

@@ -31,8 +31,8 @@ something new may hide behind it."""
 TWICE_SHARE = 1 / 3
 """How often a mutant is the work of two mutators."""
 KEEN_SHARE, KEENNESS = 0.5, 3
-"""How often candidates are weighed by what their operators promise too, and to which power: it then
-differs between candidates by as much as what they try. The other half tries what promises little:
+"""How often cheap candidates are weighed by what their operators promise too, and to which power:
+it then differs between them by as much as what they try. The other half tries what promises little:
 new behaviour of the compiler is a guess at bugs, and many faults need none."""
 COSTLY_SHARE = 0.1
 """How often a case is one whose compiles cost seconds: about ten times what others cost, so that
@@ -70,7 +70,7 @@ class Search:
         self._handed = Mutant()
         self.tried = Tried(codec.vocabulary)
         self.promise = Promise()
-        self.chains = Chains(codec, self._worth, COSTLY_SHARE)
+        self.chains = Chains(codec, self._worth)
         own = {name: weight for name, (_, weight) in MUTATORS.items()}
         self.yields = Yields({**own, **_OWN})
 
@@ -119,30 +119,32 @@ class Search:
         return self.tried.score(case) * self.promise.factor(case) ** KEENNESS
 
     def _structured(self, rng: random.Random, data: bytes, other: bytes, most: int) -> Mutant:
-        if self._options.mcmc and self._weighted(CHAIN).drawn(rng) == CHAIN:
+        costly = self._codec.vocabulary.layered and rng.random() < COSTLY_SHARE
+        if self._options.mcmc and not costly and self._weighted(CHAIN).drawn(rng) == CHAIN:
             asked = self.chains.propose(rng)
             if asked and len(asked) <= most:
                 return Mutant(asked, (CHAIN,))
         free = self._steered if rng.random() < STEERED_SHARE else _as_it_is
         made = self._made(rng, data, other, free)
         for _ in range(_ROUNDS):
-            for case, names in self._ranked(rng, made, free):
+            for case, names in self._ranked(rng, made, free, costly):
                 found = self._codec.encode(case)
                 if len(found) <= most and found != data:
                     return Mutant(found, names)
         return Mutant(self._sized(data, most))
 
-    def _ranked(self, rng: random.Random, made: Iterator[Made], free: Freed) -> list[Made]:
+    def _ranked(
+        self, rng: random.Random, made: Iterator[Made], free: Freed, costly: bool
+    ) -> list[Made]:
         """Candidates that are all costly or all not, best first: what costs more is shorter and has
         less to show, and must not be starved for it."""
         if not self._options.novelty or self._options.replays:  # minimising wants what is near
             return [next(made)]
         vocabulary = self._codec.vocabulary
-        wanted = vocabulary.layered and rng.random() < COSTLY_SHARE
         drawn = islice(made, _DRAWS)
-        fitting = (one for one in drawn if vocabulary.costly(one[0].settings) == wanted)
+        fitting = (one for one in drawn if vocabulary.costly(one[0].settings) == costly)
         alike = list(islice(fitting, CANDIDATES))
-        keen = self._options.signature and rng.random() < KEEN_SHARE
+        keen = self._options.signature and not costly and rng.random() < KEEN_SHARE
         score = self._promising if keen else self.tried.score
         ranked = sorted(alike or [next(made)], key=lambda pair: -score(pair[0]))
         case, names = ranked[0]
