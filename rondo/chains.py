@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rondo.codec import Codec
 from rondo.generate import bounded, random_operator, random_steps
@@ -76,7 +76,7 @@ class Chains:
         chain = self._chains[place]
         for _ in range(_TRIES):
             case = wander(rng, chain.state, self.moved, self._weight, MOVES)
-            if case != chain.state and self._weight(case):
+            if case != chain.state:
                 chain.pending = case
                 self._asked, self._asking = self._codec.encode(case), chain
                 return self._asked
@@ -88,9 +88,9 @@ class Chains:
         operators = case.model.operators
         if 0 < len(operators) <= _MOST_OPERATORS and rng.random() < _OPERATORS:
             operators = propose(rng, operators, random_operator, _MOST_OPERATORS)
-        model = replace(case.model, operators=operators)
-        drawn = replace(case, model=model, steps=random_steps(rng, self._codec, model))
-        return self._codec.normal(bounded(rng, self._codec, self._codec.fitted(drawn)))
+        grown = case.with_operators(operators)
+        drawn = grown.with_steps(random_steps(rng, self._codec, grown.model))
+        return self._codec.normal(bounded(rng, self._codec, drawn))
 
     def _weight(self, case: TestCase) -> float:
         """The factor of a chain's target that costs no run."""
