@@ -7,8 +7,9 @@ they can teach:
   keeps no input for what happened once; what the second run does not repeat is not reported. While
   everything repeats, only a sample runs again (on PyTorch, second runs of all took 40 % of the time
   of a campaign's beginning, and every one repeated);
-- compiler lines are traced on suspicion, in a run that is a second one at the same time. New lines
-  of a case that nothing else lets in are traced once more.
+- compiler lines are traced on suspicion, and as long as runs like the one at hand show new ones, in
+  a run that is a second one at the same time. New lines of a case that nothing else lets in are
+  traced once more.
 
 Findings do not pass through here: nothing holds them back.
 """
@@ -17,7 +18,6 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from math import ceil
@@ -27,18 +27,17 @@ from rondo.oracle import SYMPTOM_OF_DEATH, Oracle, Verdict
 from rondo.signature import features, shown_by
 from rondo.testcase import TestCase
 
-TRACED_SHARE = 64
-"""One in so many runs that are not suspicious is traced, and fewer of those that take seconds."""
-WORTH, LEAST_SHARE = 1e-3, 16
-"""A traced run costs two to three plain ones. Every suspicious one is traced while they show so
-large a part of the known lines anew, for each second that a plain run takes; fewer the less they
-show, and one in sixteen at least. On PyTorch the first 200 cases show 34,000 lines, the next
-hundred 400."""
-_LATELY, _PLENTY = 0.1, 1e-2
-"""How much of what traced runs show on average is the last one's, and the most that one counts."""
+WORTH, LEAST_SHARE, TRACED_SHARE = 1e-3, 16, 64
+"""A traced run costs two to three plain ones. Every run is traced while runs like it show so large
+a part of the known lines anew, for each second that a plain run takes; fewer the less they show,
+and one in sixteen at least of suspicious ones, one in 64 of others. On PyTorch the first 200 cases
+show 36,000 lines; of the next 200 the C++ layer's show 155 each, the others' three."""
+_LATELY, _PLENTY, _SOME = 0.1, 1e-2, 2e-3
+"""How much of what traced runs show on average is the last one's, the most that one counts, which
+is what suspicious runs are thought to show before one was traced, and what others are."""
 TRUSTED = 40
 """After so many second runs in a row that repeated what the first showed, ..."""
-SAMPLED = 8
+SAMPLED = 16
 """... one in so many is made, until one does not repeat."""
 
 
@@ -110,7 +109,8 @@ class Admission:
         shown = list(features(case, verdict))
         names = shown if self._signature else []
         new = self._feedback.unseen(names)
-        interval = self._suspicion.interval(case, shown, verdict.seconds)
+        suspect = self._suspicion.suspect(case, shown)
+        interval = self._suspicion.interval(suspect, verdict.seconds)
         alive = verdict.kind != "invalid" and verdict.symptom not in SYMPTOM_OF_DEATH
         traced = self._coverage and alive and (self._always or due(encoded, interval))
         doubts = mutant and alive and not self._always and self._stability.doubts(encoded)
@@ -127,7 +127,7 @@ class Admission:
             lines = self._repeated(case, lines)
         taught = self._feedback.unseen(lines)
         if traced:
-            self._suspicion.learn(case, len(taught), self._feedback.lines)
+            self._suspicion.learn(case, suspect, len(taught), self._feedback.lines)
         self._feedback.report(name for name in (*names, *lines) if name not in doubted)
         return Admitted(len(admitted) + bool(taught), traced, time.monotonic() - before)
 
@@ -152,42 +152,63 @@ class Admission:
             found.check_seconds += seconds
 
 
-class Suspicion:
-    """Whether a run may have gone through lines of the compiler that no traced one has: its model
-    has an operator that none of these had, or it showed a signature or a reaction to a change that
-    no run has. What is reported to libFuzzer makes no difference.
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A run before it is decided whether to trace it: the layer of the compiler, whether something
+    about the run is new there, and whether it has an operator that no traced run had."""
 
-    What tracing shows is learned for each `layer` of the compiler that a case goes through: the
-    lines of the first one are soon known.
+    layer: str
+    new: bool
+    untraced: bool
+
+
+class Suspicion:
+    """Whether a run may have gone through lines of the compiler that no traced one has. A run is
+    suspicious if its model has an operator that none of these had on this layer, or if it showed a
+    signature or a reaction to a change that no run has. What is reported to libFuzzer makes no
+    difference.
+
+    What tracing shows is learned for each `layer` of the compiler that a case goes through, and of
+    suspicious runs and others apart: the lines of the first layer are soon known, whereas on
+    PyTorch's last one a run that behaves like any other still shows new ones after hours.
     """
 
     def __init__(self, layer: Callable[[TestCase], str]) -> None:
         self._layer = layer
         self._traced: set[str] = set()
+        self._traced_there: set[tuple[str, str]] = set()
         self._shown: set[str] = set()
-        self._rates: defaultdict[str, float] = defaultdict(lambda: _PLENTY)
+        self._rates: dict[tuple[str, bool], float] = {}
 
-    def interval(self, case: TestCase, shown: Iterable[str], seconds: float) -> int:
-        """One in so many runs like one that took so many seconds and showed these features is to be
-        traced; the next that shows the same behaviour is not suspicious for it."""
+    def suspect(self, case: TestCase, shown: Iterable[str]) -> Suspect:
+        """What is suspicious about a run that showed these features; the next that shows the same
+        behaviour is not suspicious for it."""
         behaviour = {name for name in shown if name.startswith(("step ", "change "))}
         behaviour -= self._shown
         self._shown |= behaviour
-        cost = max(1.0, seconds)
-        spans = [TRACED_SHARE * cost]
-        if not case.model.parts <= self._traced:
-            spans.append(cost)
-        if behaviour:
-            spans.append(ceil(WORTH * cost / self._rates[self._layer(case)]))
-        return round(min(spans))
+        layer, parts = self._layer(case), case.model.parts
+        there = {(layer, part) for part in parts} <= self._traced_there
+        return Suspect(layer, bool(behaviour) or not there, not parts <= self._traced)
 
-    def learn(self, case: TestCase, new: int, known: int) -> None:
+    def interval(self, suspect: Suspect, seconds: float) -> int:
+        """One in so many runs like one that took so many seconds is to be traced."""
+        cost = max(1.0, seconds)
+        if suspect.untraced:
+            return round(cost)
+        return ceil(WORTH * cost / self._rate(suspect))
+
+    def _rate(self, suspect: Suspect) -> float:
+        start = _PLENTY if suspect.new else _SOME
+        return self._rates.get((suspect.layer, suspect.new), start)
+
+    def learn(self, case: TestCase, suspect: Suspect, new: int, known: int) -> None:
         """A run was traced, and so many of its lines were new to the campaign that knew so many."""
         self._traced |= case.model.parts
-        layer = self._layer(case)
-        rate = self._rates[layer]
+        self._traced_there |= {(suspect.layer, part) for part in case.model.parts}
+        rate = self._rate(suspect)
         rate += _LATELY * (min(new / max(known, 1), _PLENTY) - rate)
-        self._rates[layer] = max(rate, WORTH / LEAST_SHARE)
+        least = WORTH / (LEAST_SHARE if suspect.new else TRACED_SHARE)
+        self._rates[suspect.layer, suspect.new] = max(rate, least)
 
 
 def due(encoded: bytes, interval: int) -> bool:

@@ -33,7 +33,7 @@ CANDIDATES = 12
 _NEAR, _FAR = 1.0, 0.1
 """What a situation counts whose parts have to do with each other, and one whose parts just meet."""
 _ON_LAYER = 0.3
-"""What an operator, or what belongs together, counts for one layer of the compiler alone."""
+"""What belongs together counts so much again for one layer of the compiler alone."""
 _BASE_STEPS, _OPERATOR_STEPS = 10, 2
 """What a case costs beside its steps, and what each operator does, in steps: it makes compiles
 longer, and it is more likely that the case ends early over something else."""
@@ -92,7 +92,7 @@ class Tried:
         layer = self._vocabulary.layer(case.settings)
         before: set[str] = set()
         yield from ((("operator", name), _NEAR) for name in operators)
-        yield from (((layer, "operator", name), _ON_LAYER) for name in operators)
+        yield from (((layer, "operator", name), _NEAR) for name in operators)
         yield from (((layer, name), _NEAR) for name in beside)
         for changes in self._changes(case):
             share = 1 / len(changes)  # what one of several changes did wrong, the others may hide

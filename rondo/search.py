@@ -10,12 +10,12 @@ from __future__ import annotations
 import random
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from rondo.chains import Chains, Score
 from rondo.codec import Codec
-from rondo.generate import random_case
+from rondo.generate import bounded, random_case
 from rondo.mutate import MUTATORS, NEW_CASE, cross, mutate
 from rondo.novelty import CANDIDATES, Tried
 from rondo.options import Options
@@ -125,7 +125,7 @@ class Search:
             if asked and len(asked) <= most:
                 return Mutant(asked, (CHAIN,))
         free = self._steered if rng.random() < STEERED_SHARE else _as_it_is
-        made = self._made(rng, data, other, free)
+        made = self._made(rng, data, other, free, costly)
         for _ in range(_ROUNDS):
             for case, names in self._ranked(rng, made, free, costly):
                 found = self._codec.encode(case)
@@ -163,8 +163,11 @@ class Search:
                 case, best = changed, value
         return case
 
-    def _made(self, rng: random.Random, data: bytes, other: bytes, free: Freed) -> Iterator[Made]:
-        """What mutators make of a case, without end, and which mutators did."""
+    def _made(
+        self, rng: random.Random, data: bytes, other: bytes, free: Freed, costly: bool
+    ) -> Iterator[Made]:
+        """What mutators make of a case, without end, and which mutators did. All of it costly where
+        that is asked for: of what is drawn, too little is to choose among."""
         case = self._codec.decode(data)
         plain = self._weighted()
         mutators = self._weighted(CROSS) if other else plain
@@ -175,7 +178,12 @@ class Search:
             else:
                 names += (plain.drawn(rng),) if rng.random() < TWICE_SHARE else ()
                 made = mutate(rng, self._codec, case, names)
-            yield free(made), names
+            yield free(self._whole(rng, made) if costly else made), names
+
+    def _whole(self, rng: random.Random, case: TestCase) -> TestCase:
+        """The case through the whole compiler, cut to what is worth its time there."""
+        settings = self._codec.vocabulary.whole(case.settings)
+        return bounded(rng, self._codec, replace(case, settings=settings))
 
     def _weighted(self, *beside: str) -> Weighted:
         """The mutators, and what is named beside them, by what has been learned."""

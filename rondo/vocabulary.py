@@ -305,6 +305,12 @@ class Vocabulary:
         """Whether these settings run the whole compiler, where each compile costs seconds."""
         return self.layered and self.layer(settings) == self.settings[0].values[-1]
 
+    def whole(self, settings: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+        """These settings with the last layer: the whole compiler."""
+        first = self.settings[0]
+        rest = tuple(pair for pair in settings if pair[0] != first.name)
+        return ((first.name, first.values[-1]), *rest)
+
     def idle(self, event: Event, before: Sequence[Step]) -> bool:
         """Whether an event sets what holds already, after these steps."""
         same = (event.kind, event.target)

@@ -61,7 +61,8 @@ def recording(harness: base.Harness, oracle: Oracle, count: int, seed: int) -> I
         plain = time.monotonic() - before
         shown = dict.fromkeys(features(case, verdict))
         new = [name for name in shown if name not in seen]
-        interval = suspicion.interval(case, shown, verdict.seconds)
+        suspect = suspicion.suspect(case, shown)
+        interval = suspicion.interval(suspect, verdict.seconds)
         seen.update(new)
         if new:
             parents.append(encoded)
@@ -74,7 +75,7 @@ def recording(harness: base.Harness, oracle: Oracle, count: int, seed: int) -> I
         seconds = time.monotonic() - before
         traced = due(encoded, interval)
         if traced:
-            suspicion.learn(case, len(lines - known), len(known))
+            suspicion.learn(case, suspect, len(lines - known), len(known))
             known |= lines
         yield Played(lines, traced, plain, seconds)
 

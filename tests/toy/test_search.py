@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -16,6 +16,7 @@ from rondo.admission import (
     TRUSTED,
     Admission,
     Stability,
+    Suspect,
     Suspicion,
 )
 from rondo.chains import Chains
@@ -256,40 +257,64 @@ def test_a_case_of_the_corpus_is_believed(oracle: Oracle) -> None:
 RARE = ("step compiled", "change batch > recompiled", "step reused")
 
 
-def suspicion_after_one() -> Suspicion:
-    """What is suspicious once GIVEN was traced, and that showed much."""
+def known_suspicion() -> Suspicion:
+    """What is suspicious once runs of GIVEN were traced that showed nothing new in the end."""
     suspicion = Suspicion(lambda case: case.model.architecture)
-    suspicion.learn(GIVEN, 5, 5)
+    trace(suspicion, GIVEN, 0, 100)
     return suspicion
 
 
+def trace(suspicion: Suspicion, case: TestCase, new: int, times: int = 1) -> None:
+    """Runs of a case are traced that show so many new lines each, and nothing else."""
+    for _ in range(times):
+        suspicion.learn(case, suspicion.suspect(case, []), new, 10_000)
+
+
+def interval(suspicion: Suspicion, case: TestCase, shown: Sequence[str], seconds: float) -> int:
+    return suspicion.interval(suspicion.suspect(case, shown), seconds)
+
+
+def through(layer: str, one: TestCase = GIVEN) -> TestCase:
+    """The case on another layer, which is the architecture here."""
+    return replace(one, model=replace(one.model, architecture=layer))
+
+
 def test_what_is_new_is_suspicious_once() -> None:
-    suspicion = suspicion_after_one()
-    assert suspicion.interval(GIVEN, [], 0.1) == TRACED_SHARE
+    suspicion = known_suspicion()
+    assert interval(suspicion, GIVEN, [], 0.1) == TRACED_SHARE
     for name in RARE:
-        assert suspicion.interval(GIVEN, [name], 0.1) == 1
-        again = [name, "pair compiled > reused"]
-        assert suspicion.interval(GIVEN, again, 0.1) == TRACED_SHARE
-    assert suspicion.interval(GIVEN, [], 4.0) == 4 * TRACED_SHARE
+        assert suspicion.suspect(GIVEN, [name]).new
+        assert not suspicion.suspect(GIVEN, [name, "pair compiled > reused"]).new
+    assert interval(suspicion, GIVEN, [], 4.0) == 4 * TRACED_SHARE
 
 
 def test_an_operator_is_suspicious_until_a_run_with_it_is_traced() -> None:
-    suspicion = suspicion_after_one()
+    suspicion = known_suspicion()
     grown = GIVEN.with_operators((Operator("relu"),))
-    assert [suspicion.interval(grown, [], seconds) for seconds in (0.1, 1, 4)] == [1, 1, 4]
-    suspicion.learn(grown, 0, 5)
-    assert suspicion.interval(grown, [], 0.1) == TRACED_SHARE
+    assert [interval(suspicion, grown, [], seconds) for seconds in (0.1, 1, 4)] == [1, 1, 4]
+    trace(suspicion, grown, 0)
+    assert interval(suspicion, grown, [], 0.1) == TRACED_SHARE
 
 
-def test_suspicion_is_traced_less_the_less_tracing_shows_on_a_layer() -> None:
-    suspicion, found = suspicion_after_one(), []
-    for name in (f"step {number}" for number in range(100)):
-        suspicion.learn(GIVEN, 0, 10_000)
-        found.append(suspicion.interval(GIVEN, [name], 0.1))
-    assert found[0] == 1 and found == sorted(found) and found[-1] == LEAST_SHARE
-    other = replace(GIVEN, model=replace(GIVEN.model, architecture="mlp"))
-    suspicion.learn(other, 500, 10_000)
-    assert suspicion.interval(other, ["step another"], 0.1) == 1
+def test_an_operator_is_suspicious_again_on_another_layer() -> None:
+    suspicion = known_suspicion()
+    trace(suspicion, GIVEN.with_operators((Operator("relu"),)), 0)
+    trace(suspicion, through("mlp"), 0)
+    other = through("mlp", GIVEN.with_operators((Operator("relu"),)))
+    assert suspicion.suspect(other, []) == Suspect("mlp", new=True, untraced=False)
+    trace(suspicion, other, 0)
+    assert suspicion.suspect(other, []) == Suspect("mlp", new=False, untraced=False)
+
+
+@pytest.mark.parametrize(("new", "least"), [(True, LEAST_SHARE), (False, TRACED_SHARE)])
+def test_runs_are_traced_less_the_less_runs_like_them_show(new: bool, least: int) -> None:
+    suspicion, found = known_suspicion(), []
+    alike, elsewhere = Suspect("x", new, untraced=False), Suspect("y", new, untraced=False)
+    for _ in range(100):
+        found.append(suspicion.interval(alike, 0.1))
+        suspicion.learn(GIVEN, alike, 0, 10_000)
+    assert found[0] == 1 and found == sorted(found) and found[-1] == least
+    assert suspicion.interval(elsewhere, 0.1) == 1
     for _ in range(20):
-        suspicion.learn(GIVEN, 500, 10_000)
-    assert suspicion.interval(GIVEN, ["step a third"], 0.1) == 1
+        suspicion.learn(GIVEN, alike, 500, 10_000)
+    assert suspicion.interval(alike, 0.1) == 1
