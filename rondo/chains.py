@@ -98,7 +98,8 @@ class Chains:
 
     def observe(
         self,
-        data: bytes,
+        case: TestCase,
+        encoded: bytes,
         signatures: tuple[str, ...],
         rng: random.Random,
         mutant: bool = True,
@@ -111,11 +112,10 @@ class Chains:
         """
         if mutant:
             self.counts.record(signatures)
-        if self._asking is not None and data == self._asked:
+        if self._asking is not None and encoded == self._asked:
             self.moves.proposed += 1
             self.moves.accepted += self._asking.decide(rng, signatures, self.counts)
             self._asking = None
-        case = self._codec.decode(data)
         if signatures and not self._codec.vocabulary.costly(case.settings):
             self._met.append((case, signatures, work))
 

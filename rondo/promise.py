@@ -56,6 +56,7 @@ class Promise:
     def factor(self, case: TestCase) -> float:
         """How many times the usual number of new signatures a case promises, 1 for the unknown:
         the geometric mean over its operators."""
-        found = [log(self._operators[name].ratio()) for name in sorted(case.model.parts)]
-        mean = exp(fsum(found) / len(found))
+        known = self._operators
+        found = [log(known[n].ratio()) for n in sorted(case.model.parts) if n in known]
+        mean = exp(fsum(found) / len(case.model.parts))
         return min(max(mean, 1 / _MOST), _MOST)

@@ -106,7 +106,7 @@ class Search:
         shown, draw = signatures(verdict), random.Random(zlib.crc32(encoded))
         new = len(set(shown) - self.chains.counts.seen.keys())
         self.promise.learn(case, new, done, costly)
-        self.chains.observe(encoded, shown, draw, bool(names), done)
+        self.chains.observe(case, encoded, shown, draw, bool(names), done)
 
     def _worth(self, case: TestCase) -> float:
         """How much a chain's case tries that is rare; nothing with the cause of a known finding."""

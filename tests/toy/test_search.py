@@ -66,7 +66,7 @@ def test_chains_visit_rare_behaviour_more_than_uniform_choice(oracle: Oracle) ->
     drawn = (random_case(rng, CODEC) for _ in range(4 * WARM))
     cheap = [one for one in drawn if not HARNESS.vocabulary.costly(one.settings)]
     for data in map(CODEC.encode, cheap[:WARM]):
-        chains.observe(data, shown(oracle, data), rng)
+        chains.observe(CODEC.decode(data), data, shown(oracle, data), rng)
         met.append(data)
     rare = {name for name, count in chains.counts.seen.items() if count <= 2}
 
@@ -77,7 +77,7 @@ def test_chains_visit_rare_behaviour_more_than_uniform_choice(oracle: Oracle) ->
     for _ in range(ASKED):
         asked = chains.propose(rng)
         visited.append(shown(oracle, asked))
-        chains.observe(asked, visited[-1], rng)
+        chains.observe(CODEC.decode(asked), asked, visited[-1], rng)
         uniform.append(shown(oracle, _moved(rng, chains, rng.choice(met))))
     assert share(visited) > 1.5 * share(uniform) > 0
 
@@ -91,14 +91,14 @@ def test_proposals_that_never_run_are_forgotten(oracle: Oracle) -> None:
     rng = random.Random(2)
     chains = Chains(CODEC, lambda given: True)
     data = CODEC.encode(case("branch_batch", call(), call(3), call()))
-    chains.observe(data, shown(oracle, data), rng)
+    chains.observe(CODEC.decode(data), data, shown(oracle, data), rng)
     lost, last = [chains.propose(rng) for _ in range(30)], chains.propose(rng)
     for asked in lost:
         if asked != last:
-            chains.observe(asked, ("compiled",), rng)
+            chains.observe(CODEC.decode(asked), asked, ("compiled",), rng)
     assert chains.moves.proposed == 0
-    chains.observe(last, ("compiled",), rng)
-    chains.observe(last, ("compiled",), rng)
+    chains.observe(CODEC.decode(last), last, ("compiled",), rng)
+    chains.observe(CODEC.decode(last), last, ("compiled",), rng)
     assert chains.moves.proposed == 1
 
 
