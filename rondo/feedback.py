@@ -65,8 +65,9 @@ class Feedback:
             if place not in self._names:
                 self._names[place] = name
                 self.kinds[name.partition(" ")[0]] += 1
-            elif self._names[place] != name:
+            elif self._names[place] != name and name not in self.collided:
                 self.collided.add(name)
+                self.kinds[name.partition(" ")[0]] += 1
 
 
 def line_names(lines: dict[str, tuple[int, ...]]) -> list[str]:

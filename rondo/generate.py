@@ -51,6 +51,11 @@ def random_operator(rng: random.Random) -> Operator:
     return _record(rng, rng.choice(pool))
 
 
+def any_operator(rng: random.Random) -> Operator:
+    """An operator record, all kinds alike: two of three carry no state."""
+    return _record(rng, rng.choice(tuple(OPERATORS)))
+
+
 def _record(rng: random.Random, kind: str) -> Operator:
     return Operator(kind, rng.randrange(256), rng.randrange(256), rng.randrange(256))
 

@@ -15,7 +15,7 @@ from itertools import islice
 
 from rondo.chains import Chains, Score
 from rondo.codec import Codec
-from rondo.generate import bounded, random_case
+from rondo.generate import any_operator, bounded, random_case
 from rondo.mutate import MUTATORS, NEW_CASE, cross, mutate
 from rondo.novelty import CANDIDATES, Tried
 from rondo.options import Options
@@ -35,8 +35,7 @@ KEEN_SHARE, KEENNESS = 0.5, 3
 it then differs between them by as much as what they try. The other half tries what promises little:
 new behaviour of the compiler is a guess at bugs, and many faults need none."""
 COSTLY_SHARE = 0.1
-"""How often a case is one whose compiles cost seconds: about ten times what others cost, so that
-half of the time goes to each kind."""
+"""How often a case is one whose compiles cost seconds: two to ten times what others cost."""
 CHAIN, CROSS = "chain", "cross"
 _OWN = {CHAIN: 40.0, CROSS: 4.0, "random": 1.0, "bytes": 1.0}
 """What makes cases beside the mutators of `rondo.mutate`, with its weight among them."""
@@ -181,8 +180,12 @@ class Search:
             yield free(self._whole(rng, made) if costly else made), names
 
     def _whole(self, rng: random.Random, case: TestCase) -> TestCase:
-        """The case through the whole compiler, cut to what is worth its time there."""
+        """The case through the whole compiler, cut to what is worth its time there. Every other
+        operator is drawn from all kinds alike: those without state are what its last layer is
+        about, and state can be looked for where compiles cost less."""
         settings = self._codec.vocabulary.whole(case.settings)
+        drawn = (o if rng.random() < 0.5 else any_operator(rng) for o in case.model.operators)
+        case = case.with_operators(tuple(drawn))
         return bounded(rng, self._codec, replace(case, settings=settings))
 
     def _weighted(self, *beside: str) -> Weighted:

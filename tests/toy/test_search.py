@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import pytest
 
@@ -140,6 +141,15 @@ def test_one_case_in_ten_goes_through_the_whole_compiler() -> None:
         CODEC.decode(search._random(random.Random(k), b"", b"", MAX_BYTES).data) for k in range(99)
     ]
     assert sum(HARNESS.vocabulary.costly(one.settings) for one in drawn) > 30
+
+
+def test_the_whole_compiler_meets_most_operators() -> None:
+    search, met = Search(CODEC, parse("toy", []), lambda given: given), set[str]()
+    made = search._made(random.Random(1), b"", b"", lambda given: given, costly=True)
+    for one, _ in islice(made, 400):
+        assert HARNESS.vocabulary.costly(one.settings) and CODEC.fitted(one) == one
+        met |= {operator.kind for operator in one.model.operators}
+    assert len(met) > 0.6 * len(OPERATORS)
 
 
 def test_what_comes_after_a_difference_was_not_tried(oracle: Oracle) -> None:
