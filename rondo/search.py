@@ -34,8 +34,9 @@ KEEN_SHARE, KEENNESS = 0.5, 3
 """How often cheap candidates are weighed by what their operators promise too, and to which power:
 it then differs between them by as much as what they try. The other half tries what promises little:
 new behaviour of the compiler is a guess at bugs, and many faults need none."""
-COSTLY_SHARE = 0.1
-"""How often a case is one whose compiles cost seconds: two to ten times what others cost."""
+COSTLY_SHARE, MOST_COSTLY = 0.5, 0.5
+"""How much of the work goes to cases whose compiles cost seconds (on PyTorch one in eight, and a
+quarter of the time), and how many of the cases at most, where they end before they compile."""
 CHAIN, CROSS = "chain", "cross"
 _OWN = {CHAIN: 40.0, CROSS: 4.0, "random": 1.0, "bytes": 1.0}
 """What makes cases beside the mutators of `rondo.mutate`, with its weight among them."""
@@ -72,6 +73,7 @@ class Search:
         self.chains = Chains(codec, self._worth)
         own = {name: weight for name, (_, weight) in MUTATORS.items()}
         self.yields = Yields({**own, **_OWN})
+        self._work = {False: 0.0, True: 0.0}  # by whether compiles cost seconds
 
     def mutant(self, data: bytes, max_size: int, seed: int) -> bytes:
         """libFuzzer's custom mutator: the canonical bytes of a changed case."""
@@ -98,6 +100,7 @@ class Search:
         """A case has run, has shown so many new features, and has taken so many seconds."""
         costly = self._codec.vocabulary.costly(case.settings)
         done = work(verdict.behaviour, costly)
+        self._work[costly] += done
         names = self.origin(encoded)
         self.yields.observe(names, features, done, seconds)
         ended = verdict.difference.step + 1 if verdict.difference else len(case.steps)
@@ -118,7 +121,7 @@ class Search:
         return self.tried.score(case) * self.promise.factor(case) ** KEENNESS
 
     def _structured(self, rng: random.Random, data: bytes, other: bytes, most: int) -> Mutant:
-        costly = self._codec.vocabulary.layered and rng.random() < COSTLY_SHARE
+        costly = self._owing() and rng.random() < MOST_COSTLY
         if self._options.mcmc and not costly and self._weighted(CHAIN).drawn(rng) == CHAIN:
             asked = self.chains.propose(rng)
             if asked and len(asked) <= most:
@@ -131,6 +134,11 @@ class Search:
                 if len(found) <= most and found != data:
                     return Mutant(found, names)
         return Mutant(self._sized(data, most))
+
+    def _owing(self) -> bool:
+        """Whether costly cases have had less of the work than is their due."""
+        due = COSTLY_SHARE * sum(self._work.values())
+        return self._codec.vocabulary.layered and self._work[True] < due
 
     def _ranked(
         self, rng: random.Random, made: Iterator[Made], free: Freed, costly: bool
