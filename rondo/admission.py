@@ -193,9 +193,8 @@ class Suspicion:
     def interval(self, suspect: Suspect, seconds: float) -> int:
         """One in so many runs like one that took so many seconds is to be traced."""
         cost = max(1.0, seconds)
-        if suspect.untraced:
-            return round(cost)
-        return ceil(WORTH * cost / self._rate(suspect))
+        worth = ceil(WORTH * cost / self._rate(suspect))
+        return min(round(cost), worth) if suspect.untraced else worth
 
     def _rate(self, suspect: Suspect) -> float:
         start = _PLENTY if suspect.new else _SOME

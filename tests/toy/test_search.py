@@ -310,7 +310,11 @@ def test_what_is_new_is_suspicious_once() -> None:
 
 def test_an_operator_is_suspicious_until_a_run_with_it_is_traced() -> None:
     suspicion = known_suspicion()
+    alike = Suspect(GIVEN.model.architecture, new=True, untraced=False)
     grown = GIVEN.with_operators((Operator("relu"),))
+    assert interval(suspicion, grown, [], 4) == 1
+    for _ in range(100):
+        suspicion.learn(GIVEN, alike, 0, 10_000)
     assert [interval(suspicion, grown, [], seconds) for seconds in (0.1, 1, 4)] == [1, 1, 4]
     trace(suspicion, grown, 0)
     assert interval(suspicion, grown, [], 0.1) == TRACED_SHARE
