@@ -2,7 +2,8 @@
 
 A proposal is handed to libFuzzer as a mutant; when its run comes back the chain decides. Each chain
 starts from a case whose behaviour is rare by then, and starts again when it has run dry. It keeps
-the architecture and the settings; what it draws anew are whole sequences, and operators.
+the settings; what it draws anew are whole sequences, and operators. Architectures are left to other
+mutants: on PyTorch, chains on them showed 0.06 new signatures a second, on operators alone 0.78.
 
 Whole sequences, because what is rare about a behaviour mostly is the model: on PyTorch, after a
 campaign's first 400 cases, new sequences on models of rare behaviour showed 0.97 new signatures a
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from rondo.codec import Codec
 from rondo.generate import bounded, random_operator, random_steps
 from rondo.sampler import Chain, Counts, propose, wander
-from rondo.testcase import TestCase
+from rondo.testcase import NOTHING, TestCase
 
 CHAINS = 4
 DRY = 3
@@ -46,8 +47,9 @@ class Moves:
 
 
 class Chains:
-    """Several chains over one corpus; `score` is what free moves go by. Where compiles cost seconds
-    is no place to dwell: that time goes to what has not been there yet."""
+    """Several chains over one corpus; `score` is what free moves go by. Where compiles cost
+    seconds, for their layer or their model, is no place to dwell: that time goes to what has not
+    been there yet."""
 
     def __init__(self, codec: Codec, score: Score) -> None:
         self.counts = Counts()
@@ -116,7 +118,8 @@ class Chains:
             self.moves.proposed += 1
             self.moves.accepted += self._asking.decide(rng, signatures, self.counts)
             self._asking = None
-        if signatures and not self._codec.vocabulary.costly(case.settings):
+        costly = self._codec.vocabulary.costly(case.settings)
+        if signatures and not costly and case.model.start == NOTHING:
             self._met.append((case, signatures, work))
 
     def _started(self, rng: random.Random) -> Chain[TestCase]:

@@ -20,7 +20,7 @@ from rondo.errors import FormatError
 from rondo.models.architectures import ARCHITECTURES
 from rondo.models.grow import grow
 from rondo.models.operators import RECORDS
-from rondo.testcase import Call, Deviation, Event, Model, Operator, Step, TestCase
+from rondo.testcase import NOTHING, Call, Deviation, Event, Model, Operator, Step, TestCase
 from rondo.vocabulary import BATCHES, DIMENSION_SLOTS, EVENT_SLOTS, Applying, Vocabulary
 
 FORMAT = 3
@@ -231,7 +231,7 @@ class Codec:
 
 def _architecture(byte: int) -> str:
     if byte < _NOTHING_BELOW:
-        return "nothing"
+        return NOTHING
     return _ARCHITECTURES[(byte - _NOTHING_BELOW) % len(_ARCHITECTURES)]
 
 

@@ -16,11 +16,21 @@ from rondo.codec import Codec
 from rondo.models.architectures import ARCHITECTURES
 from rondo.models.grow import grow
 from rondo.models.operators import EDITS, FAMILY, OPERATORS, SENSES
-from rondo.testcase import Call, Deviation, Event, Model, Operator, SourceTest, Step, TestCase
+from rondo.testcase import (
+    NOTHING,
+    Call,
+    Deviation,
+    Event,
+    Model,
+    Operator,
+    SourceTest,
+    Step,
+    TestCase,
+)
 from rondo.vocabulary import BATCH, BATCHES, Applying, Dimension, EventKind
 
 _ARCHITECTURES = {
-    name: 1 / len(make(0, 0).nodes) for name, make in ARCHITECTURES.items() if name != "nothing"
+    name: 1 / len(make(0, 0).nodes) for name, make in ARCHITECTURES.items() if name != NOTHING
 }
 """Architecture -> weight: compile time grows with the nodes, so that larger ones are rarer."""
 _ORDINARY = tuple(name for name in OPERATORS if name not in FAMILY)
@@ -296,7 +306,7 @@ def bounded(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
     if costly:
         case = case.with_operators(case.model.operators[:MOST_COSTLY_OPERATORS])
         if len(grow(case.model).nodes) > MOST_COSTLY_NODES:
-            case = replace(case, model=replace(case.model, architecture="nothing"))
+            case = replace(case, model=replace(case.model, architecture=NOTHING))
     start = rng.randint(0, max(0, len(case.steps) - most))
     steps = case.steps[start : start + most]
     calls = [index for index, step in enumerate(steps) if isinstance(step, Call)]

@@ -13,7 +13,7 @@ from itertools import combinations
 from rondo.codec import Codec
 from rondo.models.grow import grow
 from rondo.models.operators import OPERATORS
-from rondo.testcase import Call, Deviation, Event, Model, Operator, TestCase
+from rondo.testcase import NOTHING, Call, Deviation, Event, Model, Operator, TestCase
 from rondo.vocabulary import BATCHES
 
 Candidates = Callable[[TestCase, Codec], Iterator[TestCase]]
@@ -120,8 +120,8 @@ def _smaller_models(case: TestCase, codec: Codec) -> Iterator[TestCase]:
     used = {node.op for node in grow(model).nodes}
     for kind in (name for name in OPERATORS if name in used):
         yield replace(case, model=Model(operators=(Operator(kind),)))
-    if model.start != "nothing":
-        yield replace(case, model=Model("nothing", operators=model.operators))
+    if model.start != NOTHING:
+        yield replace(case, model=Model(NOTHING, operators=model.operators))
     count = len(model.operators)
     size = max(count // 2, 1) if count else 0
     while size:

@@ -30,12 +30,16 @@ class SourceTest:
     carries: tuple[str, ...] = ()
 
 
+NOTHING = "nothing"
+"""The architecture of a model that is made of operators alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Model:
     """An architecture with its size knobs (0 to 15 each), and operators appended to it; or, in
     place of the architecture, one of the framework's own tests, which comes after them."""
 
-    architecture: str = "nothing"
+    architecture: str = NOTHING
     width: int = 0
     depth: int = 0
     seed: int = 0
