@@ -31,9 +31,10 @@ from rondo.options import parse
 from rondo.oracle import Behaviour, Oracle, Verdict
 from rondo.search import CHAIN, CLIMBS, Search
 from rondo.signature import features, signatures
-from rondo.testcase import NOTHING, Operator, TestCase
+from rondo.testcase import Operator, TestCase
 from rondo.yields import work
 from tests.cases import call, case, event, through_bytes
+from tests.visits import visits
 
 CODEC = Codec(HARNESS.vocabulary)
 WARM, ASKED = 120, 150
@@ -61,39 +62,9 @@ def test_the_same_case_shows_the_same_behaviour_again(oracle: Oracle) -> None:
     assert len({s for verdict in first for s in signatures(verdict)}) > 20
 
 
-def visits(oracle: Oracle, seed: int) -> tuple[int, int]:
-    """How many of the cases that chains ask for show behaviour that was rare when they started, and
-    how many of as many cases that are one move from any."""
-    rng = random.Random(seed)
-    chains = Chains(CODEC, lambda given: True)
-    met: list[bytes] = []
-    drawn = (random_case(rng, CODEC) for _ in range(4 * WARM))
-    cheap = (one for one in drawn if not HARNESS.vocabulary.costly(one.settings))
-    small = [one for one in cheap if one.model.start == NOTHING]  # where chains may stand
-    for data in map(CODEC.encode, small[:WARM]):
-        chains.observe(CODEC.decode(data), data, shown(oracle, data), rng)
-        met.append(data)
-    rare = {name for name, count in chains.counts.seen.items() if count <= 2}
-    visited = uniform = 0
-    for _ in range(ASKED):
-        asked = chains.propose(rng)
-        found = shown(oracle, asked)
-        chains.observe(CODEC.decode(asked), asked, found, rng)
-        visited += not rare.isdisjoint(found)
-        uniform += not rare.isdisjoint(shown(oracle, _moved(rng, chains, rng.choice(met))))
-    return visited, uniform
-
-
 def test_chains_visit_rare_behaviour_more_than_uniform_choice(oracle: Oracle) -> None:
-    """Over eight seeds the ratio was 1.15 to 2.4, 1.45 for their sums."""
-    found = [visits(oracle, seed) for seed in range(11, 15)]
-    visited, uniform = (sum(column) for column in zip(*found, strict=True))
-    assert visited > 1.2 * uniform > 0
-
-
-def _moved(rng: random.Random, chains: Chains, data: bytes) -> bytes:
-    """A case after one move of a chain, taken whatever it shows."""
-    return CODEC.encode(chains.moved(rng, CODEC.decode(data)))
+    found = [visits(oracle, CODEC, seed, WARM, ASKED) for seed in range(11, 15)]
+    assert sum(v.chains for v in found) > 1.2 * sum(v.uniform for v in found) > 0
 
 
 def test_proposals_that_never_run_are_forgotten(oracle: Oracle) -> None:
