@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rondo.chains import Chains
 from rondo.codec import Codec
 from rondo.generate import random_case
+from rondo.novelty import Tried
 from rondo.oracle import Oracle
 from rondo.signature import signatures
 from rondo.testcase import NOTHING, TestCase
@@ -24,11 +25,12 @@ class Visits:
 
 def visits(oracle: Oracle, codec: Codec, seed: int, warm: int, asked: int) -> Visits:
     """Let chains start from `warm` random cases on the first layer of the compiler, and ask."""
-    rng = random.Random(seed)
-    chains = Chains(codec, lambda given: True)
+    rng, tried = random.Random(seed), Tried(codec.vocabulary)
+    chains = Chains(codec, tried.score)
     met = _starts(rng, codec, warm)
     for one in met:
         chains.observe(one, codec.encode(one), signatures(oracle.recheck(one)), rng)
+        tried.record(one)
     rare = {name for name, count in chains.counts.seen.items() if count <= 2}
     visited = uniform = 0
     for _ in range(asked):
@@ -36,6 +38,7 @@ def visits(oracle: Oracle, codec: Codec, seed: int, warm: int, asked: int) -> Vi
         one = codec.decode(data)
         found = signatures(oracle.recheck(one))
         chains.observe(one, data, found, rng)
+        tried.record(one)
         visited += not rare.isdisjoint(found)
         moved = chains.moved(rng, rng.choice(met))
         uniform += not rare.isdisjoint(signatures(oracle.recheck(moved)))
