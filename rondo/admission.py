@@ -53,8 +53,8 @@ class Admitted:
 
 @dataclass(slots=True)
 class Stability:
-    """How many cases ran again for what they showed, how many of them did not repeat it, and the
-    wall seconds of these runs and of traced ones; `repeated` is how many in a row did."""
+    """How many cases ran again for what they showed, how many of them did not repeat it, how many
+    were traced, and the wall seconds of these runs; `repeated` is how many in a row did."""
 
     checked: int = 0
     unstable: int = 0
@@ -138,7 +138,8 @@ class Admission:
             return lines
         before = time.monotonic()
         lost = new - set(line_names(self._oracle.rerun(case, traced=True)[1]))
-        self._count(True, bool(lost), True, time.monotonic() - before)
+        self._stability.check(not lost)
+        self._stability.traced_seconds += time.monotonic() - before
         return [line for line in lines if line not in lost]
 
     def _count(self, checked: bool, unstable: bool, traced: bool, seconds: float) -> None:

@@ -88,11 +88,12 @@ _ROWS: tuple[tuple[str, Callable[[Snapshot], str]], ...] = (
 
 
 def mutators(runs: Runs) -> Table:
-    """What each mutator yielded in all runs together, most features a second first."""
+    """What each mutator yielded in the runs of `summary` together, most features a second first;
+    a case counts for each of its mutators, its features and seconds are shared among them."""
     table = Table("mutator", "cases", "new features", "seconds", "features/s", "weight now")
     sums: dict[str, tuple[int, float, float]] = {}
     share: dict[str, float] = {}
-    for lines in runs.values():
+    for lines in list(runs.values())[-_COLUMNS:]:
         for name, one in lines[-1].mutators.items():
             cases, found, seconds = sums.get(name, (0, 0.0, 0.0))
             sums[name] = (cases + one.cases, found + one.features, seconds + one.seconds)

@@ -33,11 +33,11 @@ CANDIDATES = 12
 _NEAR, _FAR = 1.0, 0.1
 """What a situation counts whose parts have to do with each other, and one whose parts just meet."""
 _ON_LAYER = 0.3
-"""What belongs together counts so much again for one layer of the compiler alone."""
-_OPERATOR = 5.0
-"""What an operator alone counts on a layer of the compiler: much code is about single operators (on
-PyTorch, the first convolution through inductor shows 600 lines), and that pairs of operators and
-changes get tried suffers little from it."""
+"""What an operator, or what belongs together, counts for one layer of the compiler alone."""
+_WHOLE = 5.0
+"""What an operator alone counts on the layer whose compiles cost seconds: most of its code is about
+single operators (on PyTorch, the first convolution there shows 600 lines). Elsewhere it would be at
+the cost of changes: the toy's `size_bound` took 77, 136, 167 cases for 0.3, 1, 5."""
 _BASE_STEPS, _OPERATOR_STEPS = 10, 2
 """What a case costs beside its steps, and what each operator does, in steps: it makes compiles
 longer, and it is more likely that the case ends early over something else."""
@@ -96,7 +96,8 @@ class Tried:
         layer = self._vocabulary.layer(case.settings)
         before: set[str] = set()
         yield from ((("operator", name), _NEAR) for name in operators)
-        yield from (((layer, "operator", name), _OPERATOR) for name in operators)
+        there = _WHOLE if self._vocabulary.costly(case.settings) else _ON_LAYER
+        yield from (((layer, "operator", name), there) for name in operators)
         yield from (((layer, name), _NEAR) for name in beside)
         for changes in self._changes(case):
             share = 1 / len(changes)  # what one of several changes did wrong, the others may hide

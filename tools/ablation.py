@@ -38,6 +38,8 @@ sys.path.insert(0, str(ROOT))
 
 from harnesses.toy.faults import FAULTS  # noqa: E402
 from rondo.campaign import CaseRecord  # noqa: E402
+from rondo.cli_shared import run_script  # noqa: E402
+from rondo.errors import RondoError  # noqa: E402
 
 SCRIPT = ROOT / "fuzz" / "toy.py"
 BASELINE = "random"
@@ -136,13 +138,25 @@ def _records(log: Path) -> list[CaseRecord]:
 
 
 def kept(file: Path) -> dict[tuple[str, str, str, int, int], Trial]:
-    """The trials of a file by their key; a last line that was cut off is removed."""
+    """The trials of a file by their key; a last line that was cut off is removed.
+
+    Raises RondoError for a line that is no trial.
+    """
     data = file.read_bytes() if file.exists() else b""
     whole = data[: data.rfind(b"\n") + 1]
     if whole != data:
         file.write_bytes(whole)
-    trials = [msgspec.json.decode(line, type=Trial) for line in whole.splitlines()]
+    trials = [_trial(file, number, line) for number, line in enumerate(whole.splitlines(), 1)]
     return {trial.key: trial for trial in trials}
+
+
+def _trial(file: Path, number: int, line: bytes) -> Trial:
+    try:
+        return msgspec.json.decode(line, type=Trial)
+    except msgspec.DecodeError as error:
+        raise RondoError(
+            f"line {number} of {file} is no trial: {error}", "remove that line and run again"
+        ) from error
 
 
 def run_missing(
@@ -271,4 +285,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_script(main)

@@ -10,6 +10,8 @@ from types import ModuleType
 import msgspec
 import pytest
 
+from rondo.errors import RondoError
+
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "ablation.py"
 
 
@@ -79,3 +81,12 @@ def test_trials_are_kept_and_none_runs_twice(
     found = ablation.run_missing(file, [*wanted, ("new", "hook_guard", "full", 1, 500)], 1)
     assert len(ablation.kept(file)) == 3
     assert ran == [1, 2, 1] and [trial.cases for trial in found] == [1, 2, 1]
+
+
+def test_a_line_that_is_no_trial_is_named(ablation: ModuleType, tmp_path: Path) -> None:
+    file = tmp_path / "trials.jsonl"
+    whole = msgspec.json.encode(ablation.Trial("code", "hook_guard", "full", 3, 500, True, 3, 1.0))
+    file.write_bytes(whole + b"\n{broken\n")
+    with pytest.raises(RondoError, match=r"line 2 of .*trials\.jsonl"):
+        ablation.kept(file)
+    assert file.read_bytes().startswith(whole)

@@ -39,10 +39,13 @@ def test_operators_and_settings_are_tried_on_each_layer() -> None:
     assert tried.score(last) > 4 * tried.score(plain) and tried.score(last) > before / 2
 
 
-def test_an_operator_that_a_layer_has_not_met_counts_most() -> None:
-    found = situations(case("call_closure", call(), event("set_closure_cell", "2.5"), call()))
-    layer = VOCABULARY.settings[0].values[0]
-    assert max(found, key=lambda situation: found[situation]) == (layer, "operator", "call_closure")
+def test_where_compiles_cost_seconds_operators_count_most() -> None:
+    layer = VOCABULARY.settings[0]
+    steps = (call(), event("set_closure_cell", "2.5"), call())
+    for value, most in ((layer.values[0], False), (layer.values[-1], True)):
+        found = situations(case("call_closure", *steps, **{layer.name: value}))
+        own = found[value, "operator", "call_closure"]
+        assert (own == max(found.values())) == most
 
 
 def test_what_has_to_do_with_each_other_counts_more() -> None:
