@@ -170,8 +170,8 @@ class Suspicion:
     difference.
 
     What tracing shows is learned for each `layer` of the compiler that a case goes through, and of
-    suspicious runs and others apart: the lines of the first layer are soon known, whereas on
-    PyTorch's last one a run that behaves like any other still shows new ones after hours.
+    suspicious runs and others apart: the lines of the first layer are soon known, whereas through
+    PyTorch's last one a run that behaves like any other still shows new ones after 400 cases.
     """
 
     def __init__(self, layer: Callable[[TestCase], str]) -> None:

@@ -30,17 +30,7 @@ from rondo.models.architectures import ARCHITECTURES
 from rondo.models.graph import Graph
 from rondo.models.grow import grow
 from rondo.models.operators import RECORDS
-from rondo.testcase import (
-    NOTHING,
-    Call,
-    Deviation,
-    Event,
-    Model,
-    Operator,
-    SourceTest,
-    Step,
-    TestCase,
-)
+from rondo.testcase import Call, Deviation, Event, Model, Operator, SourceTest, Step, TestCase
 from rondo.vocabulary import BATCHES
 
 Byte = Annotated[int, Meta(ge=0, le=255)]
@@ -55,7 +45,7 @@ class _Operator(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
 
 
 class _Model(Struct, frozen=True, forbid_unknown_fields=True):
-    architecture: str = NOTHING
+    architecture: str = Model().architecture
     width: Knob = 0
     depth: Knob = 0
     seed: Byte = 0

@@ -136,16 +136,18 @@ class Search:
         return Mutant(self._sized(data, most))
 
     def _owing(self) -> bool:
-        """Whether costly cases have had less of the work than is their due."""
-        due = COSTLY_SHARE * sum(self._work.values())
-        return self._codec.vocabulary.layered and self._work[True] < due
+        """Whether costly cases have had less of the work than is their due; minimising a case wants
+        what is near it."""
+        if self._options.replays or not self._codec.vocabulary.layered:
+            return False
+        return self._work[True] < COSTLY_SHARE * sum(self._work.values())
 
     def _ranked(
         self, rng: random.Random, made: Iterator[Made], free: Freed, costly: bool
     ) -> list[Made]:
         """Candidates that are all costly or all not, best first: what costs more is shorter and has
         less to show, and must not be starved for it."""
-        if not self._options.novelty or self._options.replays:  # minimising wants what is near
+        if not self._options.novelty or self._options.replays:
             return [next(made)]
         vocabulary = self._codec.vocabulary
         drawn = islice(made, _DRAWS)

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
@@ -130,6 +131,19 @@ def test_half_of_the_work_goes_through_the_whole_compiler() -> None:
         CODEC.decode(search._random(random.Random(k), b"", b"", MAX_BYTES).data) for k in range(99)
     ]
     assert sum(HARNESS.vocabulary.costly(one.settings) for one in drawn) > 30
+
+
+def test_minimising_does_not_leave_for_another_layer(tmp_path: Path) -> None:
+    file = tmp_path / "case"
+    file.write_bytes(CODEC.encode(GIVEN))
+    search = Search(CODEC, parse("toy", ["--no-mcmc", str(file)]), lambda given: given)
+    compiled = Verdict("pass", behaviour=((0, ("compiled",)),))
+    costly = 0
+    for seed in range(100):
+        search.learn(GIVEN, CODEC.encode(GIVEN), compiled, 0, 0.1)  # so that costly ones are owed
+        made = CODEC.decode(search.mutant(file.read_bytes(), MAX_BYTES, seed))
+        costly += HARNESS.vocabulary.costly(made.settings)
+    assert costly < 60  # as often as it comes: 44; if half of the work were due there, 76
 
 
 def test_the_whole_compiler_meets_most_operators() -> None:
