@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import time
 import zlib
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from math import ceil
@@ -176,8 +177,7 @@ class Suspicion:
 
     def __init__(self, layer: Callable[[TestCase], str]) -> None:
         self._layer = layer
-        self._traced: set[str] = set()
-        self._traced_there: set[tuple[str, str]] = set()
+        self._traced: defaultdict[str, set[str]] = defaultdict(set)  # layers, by operator
         self._shown: set[str] = set()
         self._rates: dict[tuple[str, bool], float] = {}
 
@@ -188,8 +188,8 @@ class Suspicion:
         behaviour -= self._shown
         self._shown |= behaviour
         layer, parts = self._layer(case), case.model.parts
-        there = {(layer, part) for part in parts} <= self._traced_there
-        return Suspect(layer, bool(behaviour) or not there, not parts <= self._traced)
+        there = all(layer in self._traced.get(part, ()) for part in parts)
+        return Suspect(layer, bool(behaviour) or not there, not parts <= self._traced.keys())
 
     def interval(self, suspect: Suspect, seconds: float) -> int:
         """One in so many runs like one that took so many seconds is to be traced."""
@@ -203,8 +203,8 @@ class Suspicion:
 
     def learn(self, case: TestCase, suspect: Suspect, new: int, known: int) -> None:
         """A run was traced, and so many of its lines were new to the campaign that knew so many."""
-        self._traced |= case.model.parts
-        self._traced_there |= {(suspect.layer, part) for part in case.model.parts}
+        for part in case.model.parts:
+            self._traced[part].add(suspect.layer)
         rate = self._rate(suspect)
         rate += _LATELY * (min(new / max(known, 1), _PLENTY) - rate)
         least = WORTH / (LEAST_SHARE if suspect.new else TRACED_SHARE)

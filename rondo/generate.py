@@ -34,6 +34,7 @@ _ARCHITECTURES = {
 }
 """Architecture -> weight: compile time grows with the nodes, so that larger ones are rarer."""
 _ORDINARY = tuple(name for name in OPERATORS if name not in FAMILY)
+_ALL = tuple(OPERATORS)
 _TENSOR_WEIGHT = 3
 """How much more often than other operators those are drawn that take a second tensor: aliasing,
 batching and differentiating by one argument need it."""
@@ -63,7 +64,7 @@ def random_operator(rng: random.Random) -> Operator:
 
 def any_operator(rng: random.Random) -> Operator:
     """An operator record, all kinds alike: two of three carry no state."""
-    return _record(rng, rng.choice(tuple(OPERATORS)))
+    return _record(rng, rng.choice(_ALL))
 
 
 def _record(rng: random.Random, kind: str) -> Operator:
