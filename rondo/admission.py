@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from math import ceil
@@ -29,13 +28,18 @@ from rondo.signature import features, shown_by
 from rondo.testcase import TestCase
 
 WORTH, LEAST_SHARE, TRACED_SHARE = 1e-3, 16, 64
-"""A traced run costs two to three plain ones. Every run is traced while runs like it show so large
-a part of the known lines anew, for each second that a plain run takes; fewer the less they show,
-and one in sixteen at least of suspicious ones, one in 64 of others. On PyTorch the first 200 cases
-show 36,000 lines; of the next 200 the C++ layer's show 155 each, the others' three."""
+"""A traced run costs one to three plain ones. Every run is traced while runs like it show so large
+a part of the known lines anew; fewer the less they show, and one in sixteen at least of those that
+behave in a new way, one in 64 of others. On PyTorch the first 200 cases show 36,000 lines; of the
+next 200 the C++ layer's show 155 each, the others' three."""
 _LATELY, _PLENTY, _SOME = 0.1, 1e-2, 2e-3
 """How much of what traced runs show on average is the last one's, the most that one counts, which
-is what suspicious runs are thought to show before one was traced, and what others are."""
+is what runs that behave in a new way are thought to show before one was traced, and what others
+are."""
+LONG = 3.0
+"""Of runs that took longer, in seconds, fewer are traced. What is below is alike: on PyTorch a
+traced run through the C++ layer takes a second, though the run before it, which built the kernels,
+took twice as long as one through other layers, of which a traced one takes as long."""
 TRUSTED = 40
 """After so many second runs in a row that repeated what the first showed, ..."""
 SAMPLED = 16
@@ -156,12 +160,12 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A run before it is decided whether to trace it: the layer of the compiler, whether something
-    about the run is new there, and whether it has an operator that no traced run had."""
+    """A run before it is decided whether to trace it: the layer of the compiler, whether it has an
+    operator that no traced run had there, and whether its behaviour is new."""
 
     layer: str
-    new: bool
-    untraced: bool
+    operator: bool
+    behaviour: bool
 
 
 class Suspicion:
@@ -170,16 +174,17 @@ class Suspicion:
     signature or a reaction to a change that no run has. What is reported to libFuzzer makes no
     difference.
 
-    What tracing shows is learned for each `layer` of the compiler that a case goes through, and of
-    suspicious runs and others apart: the lines of the first layer are soon known, whereas through
+    Operators soon come to an end, and each has lines of its own on each layer. What tracing others
+    shows is learned for each `layer` of the compiler that a case goes through, and of runs whose
+    behaviour is new and others apart: the lines of the first layer are soon known, whereas through
     PyTorch's last one a run that behaves like any other still shows new ones after 400 cases.
     """
 
     def __init__(self, layer: Callable[[TestCase], str]) -> None:
         self._layer = layer
-        self._traced: defaultdict[str, set[str]] = defaultdict(set)  # layers, by operator
+        self._traced: set[tuple[str, str]] = set()  # layer and operator
         self._shown: set[str] = set()
-        self._rates: dict[tuple[str, bool], float] = {}
+        self._rates: dict[Suspect, float] = {}
 
     def suspect(self, case: TestCase, shown: Iterable[str]) -> Suspect:
         """What is suspicious about a run that showed these features; the next that shows the same
@@ -187,28 +192,27 @@ class Suspicion:
         behaviour = {name for name in shown if name.startswith(("step ", "change "))}
         behaviour -= self._shown
         self._shown |= behaviour
-        layer, parts = self._layer(case), case.model.parts
-        there = all(layer in self._traced.get(part, ()) for part in parts)
-        return Suspect(layer, bool(behaviour) or not there, not parts <= self._traced.keys())
+        layer = self._layer(case)
+        there = all((layer, part) in self._traced for part in case.model.parts)
+        return Suspect(layer, not there, bool(behaviour))
 
     def interval(self, suspect: Suspect, seconds: float) -> int:
         """One in so many runs like one that took so many seconds is to be traced."""
-        cost = max(1.0, seconds)
-        worth = ceil(WORTH * cost / self._rate(suspect))
-        return min(round(cost), worth) if suspect.untraced else worth
+        cost = max(1.0, seconds / LONG)
+        return round(cost) if suspect.operator else ceil(WORTH * cost / self._rate(suspect))
 
     def _rate(self, suspect: Suspect) -> float:
-        start = _PLENTY if suspect.new else _SOME
-        return self._rates.get((suspect.layer, suspect.new), start)
+        return self._rates.get(suspect, _PLENTY if suspect.behaviour else _SOME)
 
     def learn(self, case: TestCase, suspect: Suspect, new: int, known: int) -> None:
         """A run was traced, and so many of its lines were new to the campaign that knew so many."""
-        for part in case.model.parts:
-            self._traced[part].add(suspect.layer)
+        self._traced.update((suspect.layer, part) for part in case.model.parts)
+        if suspect.operator:
+            return
         rate = self._rate(suspect)
         rate += _LATELY * (min(new / max(known, 1), _PLENTY) - rate)
-        least = WORTH / (LEAST_SHARE if suspect.new else TRACED_SHARE)
-        self._rates[suspect.layer, suspect.new] = max(rate, least)
+        least = WORTH / (LEAST_SHARE if suspect.behaviour else TRACED_SHARE)
+        self._rates[suspect] = max(rate, least)
 
 
 def due(encoded: bytes, interval: int) -> bool:

@@ -23,6 +23,9 @@ from rondo.generate import (
 from rondo.testcase import Call, Event, Step, TestCase
 
 Mutator = Callable[[random.Random, Codec, TestCase], TestCase]
+_AT_ONCE_SHARE = 0.4
+"""How often two events come at once: what is kept after the compiler's state was dropped goes wrong
+if something else has changed by then."""
 
 
 def _inserted(case: TestCase, at: int, steps: Sequence[Step]) -> TestCase:
@@ -81,12 +84,14 @@ def replay_changed(rng: random.Random, codec: Codec, case: TestCase) -> TestCase
 
 
 def set_up_and_trigger(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
-    """Append an event and a repetition of an earlier call."""
+    """Append an event, or two at once, and a repetition of an earlier call."""
     calls = _calls(case)
     if not calls:
         return case
-    events = Draw(rng, codec, case.model).events(case.steps)
-    return case.with_steps((*case.steps, *events, case.steps[rng.choice(calls)]))
+    draw, steps = Draw(rng, codec, case.model), list(case.steps)
+    for _ in range(1 + (rng.random() < _AT_ONCE_SHARE)):
+        steps += draw.events(steps)
+    return case.with_steps((*steps, case.steps[rng.choice(calls)]))
 
 
 def toggle_and_restore(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:

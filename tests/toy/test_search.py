@@ -9,11 +9,13 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from pytest import MonkeyPatch
 
 from harnesses import jax_xla
 from harnesses.toy import HARNESS
 from rondo.admission import (
     LEAST_SHARE,
+    LONG,
     TRACED_SHARE,
     TRUSTED,
     Admission,
@@ -30,7 +32,7 @@ from rondo.models.operators import OPERATORS
 from rondo.novelty import CANDIDATES
 from rondo.options import parse
 from rondo.oracle import Behaviour, Oracle, Verdict
-from rondo.search import CHAIN, CLIMBS, Search
+from rondo.search import CHAIN, CLIMBS, Aim, Search
 from rondo.signature import features, signatures
 from rondo.testcase import Operator, TestCase
 from rondo.yields import work
@@ -148,11 +150,29 @@ def test_minimising_does_not_leave_for_another_layer(tmp_path: Path) -> None:
 
 def test_the_whole_compiler_meets_most_operators() -> None:
     search, met = Search(CODEC, parse("toy", []), lambda given: given), set[str]()
-    made = search._made(random.Random(1), b"", b"", lambda given: given, costly=True)
+    made = search._made(random.Random(1), b"", b"", lambda given: given, Aim(True, True))
     for one, _ in islice(made, 400):
         assert HARNESS.vocabulary.costly(one.settings) and CODEC.fitted(one) == one
         met |= {operator.kind for operator in one.model.operators}
     assert len(met) > 0.6 * len(OPERATORS)
+
+
+@pytest.mark.parametrize("flags", [[], ["--no-novelty"]])
+def test_some_cheap_cases_are_about_operators(flags: list[str], monkeypatch: MonkeyPatch) -> None:
+    def met(share: float) -> int:
+        """How many operators 200 cheap cases have on their layers, so many of them about these."""
+        monkeypatch.setattr("rondo.search.VARIED_SHARE", share)
+        search, found = Search(CODEC, parse("toy", flags), lambda given: given), set()
+        monkeypatch.setattr(search, "_owing", lambda: False)
+        for seed in range(200):
+            data = search.mutant(b"", MAX_BYTES, seed)
+            given = CODEC.decode(data)
+            search.learn(given, data, Verdict("pass"), 0, 0.1)
+            layer = HARNESS.vocabulary.layer(given.settings)
+            found |= {(layer, operator.kind) for operator in given.model.operators}
+        return len(found)
+
+    assert (met(0.5) > 1.2 * met(0.0)) == (not flags)
 
 
 def test_what_comes_after_a_difference_was_not_tried(oracle: Oracle) -> None:
@@ -273,6 +293,9 @@ def test_a_case_of_the_corpus_is_believed(oracle: Oracle) -> None:
 RARE = ("step compiled", "change batch > recompiled", "step reused")
 
 
+KNOWN = Suspect(GIVEN.model.architecture, operator=False, behaviour=False)
+
+
 def known_suspicion() -> Suspicion:
     """What is suspicious once runs of GIVEN were traced that showed nothing new in the end."""
     suspicion = Suspicion(lambda case: case.model.architecture)
@@ -299,20 +322,22 @@ def test_what_is_new_is_suspicious_once() -> None:
     suspicion = known_suspicion()
     assert interval(suspicion, GIVEN, [], 0.1) == TRACED_SHARE
     for name in RARE:
-        assert suspicion.suspect(GIVEN, [name]).new
-        assert not suspicion.suspect(GIVEN, [name, "pair compiled > reused"]).new
-    assert interval(suspicion, GIVEN, [], 4.0) == 4 * TRACED_SHARE
+        assert suspicion.suspect(GIVEN, [name]).behaviour
+        assert not suspicion.suspect(GIVEN, [name, "pair compiled > reused"]).behaviour
+    assert interval(suspicion, GIVEN, [], 4 * LONG) == 4 * TRACED_SHARE
 
 
 def test_an_operator_is_suspicious_until_a_run_with_it_is_traced() -> None:
     suspicion = known_suspicion()
-    alike = Suspect(GIVEN.model.architecture, new=True, untraced=False)
     grown = GIVEN.with_operators((Operator("relu"),))
-    assert interval(suspicion, grown, [], 4) == 1
-    for _ in range(100):
-        suspicion.learn(GIVEN, alike, 0, 10_000)
-    assert [interval(suspicion, grown, [], seconds) for seconds in (0.1, 1, 4)] == [1, 1, 4]
+    assert [interval(suspicion, grown, [], seconds) for seconds in (0.1, LONG, 4 * LONG)] == [
+        1,
+        1,
+        4,
+    ]
+    before = suspicion.interval(replace(KNOWN, behaviour=True), 0.1)
     trace(suspicion, grown, 0)
+    assert suspicion.interval(replace(KNOWN, behaviour=True), 0.1) == before
     assert interval(suspicion, grown, [], 0.1) == TRACED_SHARE
 
 
@@ -321,15 +346,15 @@ def test_an_operator_is_suspicious_again_on_another_layer() -> None:
     trace(suspicion, GIVEN.with_operators((Operator("relu"),)), 0)
     trace(suspicion, through("mlp"), 0)
     other = through("mlp", GIVEN.with_operators((Operator("relu"),)))
-    assert suspicion.suspect(other, []) == Suspect("mlp", new=True, untraced=False)
+    assert suspicion.suspect(other, []) == Suspect("mlp", operator=True, behaviour=False)
     trace(suspicion, other, 0)
-    assert suspicion.suspect(other, []) == Suspect("mlp", new=False, untraced=False)
+    assert suspicion.suspect(other, []) == Suspect("mlp", operator=False, behaviour=False)
 
 
-@pytest.mark.parametrize(("new", "least"), [(True, LEAST_SHARE), (False, TRACED_SHARE)])
-def test_runs_are_traced_less_the_less_runs_like_them_show(new: bool, least: int) -> None:
+@pytest.mark.parametrize(("behaviour", "least"), [(True, LEAST_SHARE), (False, TRACED_SHARE)])
+def test_runs_are_traced_less_the_less_runs_like_them_show(behaviour: bool, least: int) -> None:
     suspicion, found = known_suspicion(), []
-    alike, elsewhere = Suspect("x", new, untraced=False), Suspect("y", new, untraced=False)
+    alike, elsewhere = Suspect("x", False, behaviour), Suspect("y", False, behaviour)
     for _ in range(100):
         found.append(suspicion.interval(alike, 0.1))
         suspicion.learn(GIVEN, alike, 0, 10_000)

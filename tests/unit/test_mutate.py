@@ -9,7 +9,8 @@ from harnesses.toy import HARNESS
 from rondo.codec import Codec
 from rondo.generate import random_case
 from rondo.mutate import MUTATORS, cross, mutate
-from rondo.testcase import Event
+from rondo.testcase import Call, Event
+from tests.cases import call, case
 
 CODEC = Codec(HARNESS.vocabulary)
 
@@ -38,3 +39,11 @@ def test_no_sequence_is_drawn_that_ends_with_an_event() -> None:
     rng = random.Random(5)
     drawn = [random_case(rng, CODEC) for _ in range(400)]
     assert not any(isinstance(one.steps[-1], Event) for one in drawn)
+
+
+def test_two_events_at_once_come_before_the_call_that_may_show_them() -> None:
+    rng, given = random.Random(6), case("call_closure", call())
+    made = [mutate(rng, CODEC, given, ("set_up_and_trigger",)) for _ in range(100)]
+    added = [[type(step) for step in one.steps[1:]] for one in made]
+    once, twice = added.count([Event, Call]), added.count([Event, Event, Call])
+    assert once + twice == 100 and once > twice > 20

@@ -39,18 +39,37 @@ def test_operators_and_settings_are_tried_on_each_layer() -> None:
     assert tried.score(last) > 4 * tried.score(plain) and tried.score(last) > before / 2
 
 
-def test_where_compiles_cost_seconds_operators_count_most() -> None:
-    layer = VOCABULARY.settings[0]
-    steps = (call(), event("set_closure_cell", "2.5"), call())
-    for value, most in ((layer.values[0], False), (layer.values[-1], True)):
-        found = situations(case("call_closure", *steps, **{layer.name: value}))
-        own = found[value, "operator", "call_closure"]
-        assert (own == max(found.values())) == most
+def test_a_case_about_operators_wants_those_that_its_layer_has_not_met() -> None:
+    tried, setting = Tried(VOCABULARY), VOCABULARY.settings[0]
+    on_layer = {setting.name: setting.values[0]}
+    changing = case("call_closure", call(), event("set_closure_cell", "2.5"), call(), **on_layer)
+    plain = case("call_closure relu", call(), **on_layer)
+    for backend in setting.values[1:]:
+        for _ in range(50):
+            tried.record(case("call_closure relu", call(), **{setting.name: backend}))
+    assert tried.score(plain) < tried.score(changing)
+    assert tried.score(plain, varied=True) > tried.score(changing, varied=True)
+
+
+def test_changes_at_once_count_for_an_operator_that_one_of_them_is_about() -> None:
+    drop, change = event("drop_compiler_state", "in_memory"), event("set_closure_cell", "2.5")
+    pair = ("drop_compiler_state", "set_closure_cell")
+    found = situations(case("call_closure relu", call(), drop, change, call()))
+    assert found["call_closure", *pair] > found[pair] and ("relu", *pair) not in found
+    apart = situations(case("call_closure relu", call(), drop, call(), change, call()))
+    assert ("call_closure", *pair) not in apart
 
 
 def test_what_has_to_do_with_each_other_counts_more() -> None:
     found = situations(case("call_closure relu", call(), event("set_closure_cell", "2.5"), call()))
     assert found["call_closure", "set_closure_cell"] > found["relu", "set_closure_cell"]
+
+
+def test_a_change_that_is_about_every_model_counts_more_than_one_that_meets_by_chance() -> None:
+    hook, other = event("add_forward_hook", "root"), event("set_closure_cell", "2.5")
+    found = situations(case("relu call_closure", call(), hook, call(), other, call()))
+    by_chance, any_model = found["relu", "set_closure_cell"], found["relu", "add_forward_hook"]
+    assert by_chance < any_model < found["call_closure", "set_closure_cell"]
 
 
 def test_an_operator_is_touched_by_what_it_owns_takes_and_senses() -> None:
