@@ -40,6 +40,10 @@ LONG = 3.0
 """Of runs that took longer, in seconds, fewer are traced. What is below is alike: on PyTorch a
 traced run through the C++ layer takes a second, though the run before it, which built the kernels,
 took twice as long as one through other layers, of which a traced one takes as long."""
+FIRST_TRACED, MOST_TRACED = 200, 0.2
+"""So many runs are traced as long as they are worth it, and then what takes so large a part of the
+time of plain runs at most: after 500 PyTorch cases a third still have an operator that is new to
+their layer, and tracing all of these took half as long as the plain runs did."""
 TRUSTED = 40
 """After so many second runs in a row that repeated what the first showed, ..."""
 SAMPLED = 16
@@ -115,9 +119,9 @@ class Admission:
         names = shown if self._signature else []
         new = self._feedback.unseen(names)
         suspect = self._suspicion.suspect(case, shown)
-        interval = self._suspicion.interval(suspect, verdict.seconds)
+        due = self._suspicion.due(encoded, suspect, verdict.seconds)
         alive = verdict.kind != "invalid" and verdict.symptom not in SYMPTOM_OF_DEATH
-        traced = self._coverage and alive and (self._always or due(encoded, interval))
+        traced = self._coverage and alive and (self._always or due)
         doubts = mutant and alive and not self._always and self._stability.doubts(encoded)
         doubted = set(new) if doubts else set()
         lines: list[str] = []
@@ -132,7 +136,8 @@ class Admission:
             lines = self._repeated(case, lines)
         taught = self._feedback.unseen(lines)
         if traced:
-            self._suspicion.learn(case, suspect, len(taught), self._feedback.lines)
+            seconds = time.monotonic() - before
+            self._suspicion.learn(case, suspect, len(taught), self._feedback.lines, seconds)
         self._feedback.report(name for name in (*names, *lines) if name not in doubted)
         return Admitted(len(admitted) + bool(taught), traced, time.monotonic() - before)
 
@@ -185,6 +190,9 @@ class Suspicion:
         self._traced: set[tuple[str, str]] = set()  # layer and operator
         self._shown: set[str] = set()
         self._rates: dict[Suspect, float] = {}
+        self._plain_seconds = 0.0
+        self._traced_seconds = 0.0
+        self._runs = 0
 
     def suspect(self, case: TestCase, shown: Iterable[str]) -> Suspect:
         """What is suspicious about a run that showed these features; the next that shows the same
@@ -196,6 +204,18 @@ class Suspicion:
         there = all((layer, part) in self._traced for part in case.model.parts)
         return Suspect(layer, not there, bool(behaviour))
 
+    def due(self, encoded: bytes, suspect: Suspect, seconds: float) -> bool:
+        """Whether a run that took so many seconds is to be traced."""
+        self._plain_seconds += seconds
+        within = self._beyond_first <= MOST_TRACED * self._plain_seconds
+        return within and zlib.crc32(encoded) % self.interval(suspect, seconds) == 0
+
+    @property
+    def _beyond_first(self) -> float:
+        """The seconds of the traced runs beyond the first ones."""
+        beyond = max(0, self._runs - FIRST_TRACED)
+        return self._traced_seconds * beyond / self._runs if beyond else 0.0
+
     def interval(self, suspect: Suspect, seconds: float) -> int:
         """One in so many runs like one that took so many seconds is to be traced."""
         cost = max(1.0, seconds / LONG)
@@ -204,8 +224,11 @@ class Suspicion:
     def _rate(self, suspect: Suspect) -> float:
         return self._rates.get(suspect, _PLENTY if suspect.behaviour else _SOME)
 
-    def learn(self, case: TestCase, suspect: Suspect, new: int, known: int) -> None:
-        """A run was traced, and so many of its lines were new to the campaign that knew so many."""
+    def learn(self, case: TestCase, suspect: Suspect, new: int, known: int, seconds: float) -> None:
+        """A run was traced, which took so many seconds, and so many of its lines were new to the
+        campaign that knew so many."""
+        self._runs += 1
+        self._traced_seconds += seconds
         self._traced.update((suspect.layer, part) for part in case.model.parts)
         if suspect.operator:
             return
@@ -213,8 +236,3 @@ class Suspicion:
         rate += _LATELY * (min(new / max(known, 1), _PLENTY) - rate)
         least = WORTH / (LEAST_SHARE if suspect.behaviour else TRACED_SHARE)
         self._rates[suspect] = max(rate, least)
-
-
-def due(encoded: bytes, interval: int) -> bool:
-    """Whether a run is to be traced."""
-    return zlib.crc32(encoded) % interval == 0

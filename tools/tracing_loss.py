@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from harnesses import base  # noqa: E402
-from rondo.admission import Suspicion, due  # noqa: E402
+from rondo.admission import Suspicion  # noqa: E402
 from rondo.cli_shared import run_script  # noqa: E402
 from rondo.codec import MAX_BYTES, Codec  # noqa: E402
 from rondo.executor.client import ForkServer  # noqa: E402
@@ -62,7 +62,7 @@ def recording(harness: base.Harness, oracle: Oracle, count: int, seed: int) -> I
         shown = dict.fromkeys(features(case, verdict))
         new = [name for name in shown if name not in seen]
         suspect = suspicion.suspect(case, shown)
-        interval = suspicion.interval(suspect, verdict.seconds)
+        due = suspicion.due(encoded, suspect, verdict.seconds)
         seen.update(new)
         if new:
             parents.append(encoded)
@@ -73,11 +73,10 @@ def recording(harness: base.Harness, oracle: Oracle, count: int, seed: int) -> I
         before = time.monotonic()
         lines = frozenset(line_names(oracle.rerun(case, traced=True)[1]))
         seconds = time.monotonic() - before
-        traced = due(encoded, interval)
-        if traced:
-            suspicion.learn(case, suspect, len(lines - known), len(known))
+        if due:
+            suspicion.learn(case, suspect, len(lines - known), len(known), seconds)
             known |= lines
-        yield Played(lines, traced, plain, seconds)
+        yield Played(lines, due, plain, seconds)
 
 
 def _traceable(verdict: Verdict) -> bool:

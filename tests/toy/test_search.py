@@ -14,8 +14,10 @@ from pytest import MonkeyPatch
 from harnesses import jax_xla
 from harnesses.toy import HARNESS
 from rondo.admission import (
+    FIRST_TRACED,
     LEAST_SHARE,
     LONG,
+    MOST_TRACED,
     TRACED_SHARE,
     TRUSTED,
     Admission,
@@ -306,7 +308,7 @@ def known_suspicion() -> Suspicion:
 def trace(suspicion: Suspicion, case: TestCase, new: int, times: int = 1) -> None:
     """Runs of a case are traced that show so many new lines each, and nothing else."""
     for _ in range(times):
-        suspicion.learn(case, suspicion.suspect(case, []), new, 10_000)
+        suspicion.learn(case, suspicion.suspect(case, []), new, 10_000, 0.1)
 
 
 def interval(suspicion: Suspicion, case: TestCase, shown: Sequence[str], seconds: float) -> int:
@@ -351,15 +353,26 @@ def test_an_operator_is_suspicious_again_on_another_layer() -> None:
     assert suspicion.suspect(other, []) == Suspect("mlp", operator=False, behaviour=False)
 
 
+def test_tracing_takes_a_fifth_of_the_time_after_the_first_runs() -> None:
+    suspicion, traced = Suspicion(lambda case: case.model.architecture), []
+    for number in range(1000):
+        grown = through(f"layer {number}")  # every run has an operator that is new to its layer
+        suspect = suspicion.suspect(grown, [])
+        traced.append(suspicion.due(bytes([number % 256]), suspect, 1.0))
+        if traced[-1]:
+            suspicion.learn(grown, suspect, 100, 10_000, 2.0)
+    assert all(traced[:FIRST_TRACED]) and 0.9 < 2.0 * sum(traced[500:]) / 500 / MOST_TRACED < 1.1
+
+
 @pytest.mark.parametrize(("behaviour", "least"), [(True, LEAST_SHARE), (False, TRACED_SHARE)])
 def test_runs_are_traced_less_the_less_runs_like_them_show(behaviour: bool, least: int) -> None:
     suspicion, found = known_suspicion(), []
     alike, elsewhere = Suspect("x", False, behaviour), Suspect("y", False, behaviour)
     for _ in range(100):
         found.append(suspicion.interval(alike, 0.1))
-        suspicion.learn(GIVEN, alike, 0, 10_000)
+        suspicion.learn(GIVEN, alike, 0, 10_000, 0.1)
     assert found[0] == 1 and found == sorted(found) and found[-1] == least
     assert suspicion.interval(elsewhere, 0.1) == 1
     for _ in range(20):
-        suspicion.learn(GIVEN, alike, 500, 10_000)
+        suspicion.learn(GIVEN, alike, 500, 10_000, 0.1)
     assert suspicion.interval(alike, 0.1) == 1
