@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from rondo.codec import Codec
 from rondo.generate import bounded, random_operator, random_steps
+from rondo.mutate import AT_ONCE_SHARE
 from rondo.sampler import Chain, Counts, propose, wander
 from rondo.testcase import NOTHING, TestCase
 
@@ -91,7 +92,7 @@ class Chains:
         if 0 < len(operators) <= _MOST_OPERATORS and rng.random() < _OPERATORS:
             operators = propose(rng, operators, random_operator, _MOST_OPERATORS)
         grown = case.with_operators(operators)
-        drawn = grown.with_steps(random_steps(rng, self._codec, grown.model))
+        drawn = grown.with_steps(random_steps(rng, self._codec, grown.model, AT_ONCE_SHARE))
         return self._codec.normal(bounded(rng, self._codec, drawn))
 
     def _weight(self, case: TestCase) -> float:

@@ -195,12 +195,15 @@ class Draw:
             step = self.deviating(step)
         return step
 
-    def events(self, before: Sequence[Step] = ()) -> list[Event]:
+    def events(self, before: Sequence[Step] = (), beside: bool = False) -> list[Event]:
         """One event that the model carries, which changes something after the steps before it; none
-        where there is no kind of event for it."""
+        where there is no kind of event for it. One `beside` another is about every model as often
+        as about what this one carries."""
         if not self._tables.events:
             return []
-        name = _weighted(self._rng, self._tables.events)
+        table = self._codec.vocabulary.event
+        kinds = {name: table[name].weight for name in self._tables.events} if beside else None
+        name = _weighted(self._rng, kinds or self._tables.events)
         kind = self._codec.vocabulary.event[name]
         target = self._rng.randrange(self._codec.targets(self._model, name))
         values = _own(kind, self._traits) or self._tables.applying.options[name]
@@ -256,10 +259,13 @@ def with_deviation(step: Call, deviation: Deviation, codec: Codec) -> Call:
     return Call(step.batch, tuple(found))
 
 
-def random_steps(rng: random.Random, codec: Codec, model: Model) -> tuple[Step, ...]:
+def random_steps(
+    rng: random.Random, codec: Codec, model: Model, at_once: float = 0.0
+) -> tuple[Step, ...]:
     """A base call, then rounds of an event or a changed call, each followed by a call that may
-    show what it left behind. A call that reuses what is compiled costs next to nothing, so several
-    rounds are cheaper than several cases."""
+    show what it left behind; so large a part of the events is followed by another `at_once`. A call
+    that reuses what is compiled costs next to nothing, so several rounds are cheaper than several
+    cases."""
     draw = Draw(rng, codec, model)
     base = draw.base()
     # What compiles first decides what is there to be reused wrongly: not always the plainer call.
@@ -267,7 +273,9 @@ def random_steps(rng: random.Random, codec: Codec, model: Model) -> tuple[Step, 
     for _ in range(rng.choice((2, 3, 4, 5, 6))):
         choice = rng.random()
         if choice < _EVENT_SHARE:
-            steps += [*draw.events(steps), _again(rng, draw, base)]
+            steps += draw.events(steps)
+            steps += draw.events(steps, beside=True) if at_once and rng.random() < at_once else []
+            steps.append(_again(rng, draw, base))
         elif choice < _EVENT_SHARE + _WALK_SHARE:
             steps += draw.walk(base)
         else:
@@ -286,11 +294,11 @@ LONGEST, COSTLY_LONGEST = 14, 4
 MOST_COSTLY_OPERATORS, MOST_COSTLY_NODES = 2, 7
 
 
-def drawn_case(rng: random.Random, codec: Codec) -> TestCase:
+def drawn_case(rng: random.Random, codec: Codec, at_once: float = 0.0) -> TestCase:
     """A whole random test case, of any length and cost."""
     model = random_model(rng, codec.vocabulary.tests)
     settings = random_settings(rng, codec)
-    return TestCase(model, settings, random_steps(rng, codec, model))
+    return TestCase(model, settings, random_steps(rng, codec, model, at_once))
 
 
 def random_case(rng: random.Random, codec: Codec) -> TestCase:

@@ -23,7 +23,7 @@ from rondo.generate import (
 from rondo.testcase import Call, Event, Step, TestCase
 
 Mutator = Callable[[random.Random, Codec, TestCase], TestCase]
-_AT_ONCE_SHARE = 0.4
+AT_ONCE_SHARE = 0.3
 """How often two events come at once: what is kept after the compiler's state was dropped goes wrong
 if something else has changed by then."""
 
@@ -89,8 +89,8 @@ def set_up_and_trigger(rng: random.Random, codec: Codec, case: TestCase) -> Test
     if not calls:
         return case
     draw, steps = Draw(rng, codec, case.model), list(case.steps)
-    for _ in range(1 + (rng.random() < _AT_ONCE_SHARE)):
-        steps += draw.events(steps)
+    steps += draw.events(steps)
+    steps += draw.events(steps, beside=True) if rng.random() < AT_ONCE_SHARE else []
     return case.with_steps((*steps, case.steps[rng.choice(calls)]))
 
 
@@ -177,12 +177,12 @@ def change_settings(rng: random.Random, codec: Codec, case: TestCase) -> TestCas
 
 def new_steps(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
     """Keep the model, draw the sequence anew."""
-    return case.with_steps(random_steps(rng, codec, case.model))
+    return case.with_steps(random_steps(rng, codec, case.model, AT_ONCE_SHARE))
 
 
 def new_case(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
     """Draw everything anew."""
-    return drawn_case(rng, codec)
+    return drawn_case(rng, codec, AT_ONCE_SHARE)
 
 
 NEW_CASE = "new_case"

@@ -43,7 +43,7 @@ def test_no_sequence_is_drawn_that_ends_with_an_event() -> None:
 
 def test_two_events_at_once_come_before_the_call_that_may_show_them() -> None:
     rng, given = random.Random(6), case("call_closure", call())
-    made = [mutate(rng, CODEC, given, ("set_up_and_trigger",)) for _ in range(100)]
+    made = [mutate(rng, CODEC, given, ("set_up_and_trigger",)) for _ in range(200)]
     added = [[type(step) for step in one.steps[1:]] for one in made]
     once, twice = added.count([Event, Call]), added.count([Event, Event, Call])
-    assert once + twice == 100 and once > twice > 20
+    assert once + twice == 200 and once > twice > 20
