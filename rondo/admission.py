@@ -191,7 +191,7 @@ class Suspicion:
         self._shown: set[str] = set()
         self._rates: dict[Suspect, float] = {}
         self._plain_seconds = 0.0
-        self._traced_seconds = 0.0
+        self._traced_seconds = 0.0  # of the runs after the first ones
         self._runs = 0
 
     def suspect(self, case: TestCase, shown: Iterable[str]) -> Suspect:
@@ -207,14 +207,8 @@ class Suspicion:
     def due(self, encoded: bytes, suspect: Suspect, seconds: float) -> bool:
         """Whether a run that took so many seconds is to be traced."""
         self._plain_seconds += seconds
-        within = self._beyond_first <= MOST_TRACED * self._plain_seconds
+        within = self._traced_seconds <= MOST_TRACED * self._plain_seconds
         return within and zlib.crc32(encoded) % self.interval(suspect, seconds) == 0
-
-    @property
-    def _beyond_first(self) -> float:
-        """The seconds of the traced runs beyond the first ones."""
-        beyond = max(0, self._runs - FIRST_TRACED)
-        return self._traced_seconds * beyond / self._runs if beyond else 0.0
 
     def interval(self, suspect: Suspect, seconds: float) -> int:
         """One in so many runs like one that took so many seconds is to be traced."""
@@ -228,7 +222,7 @@ class Suspicion:
         """A run was traced, which took so many seconds, and so many of its lines were new to the
         campaign that knew so many."""
         self._runs += 1
-        self._traced_seconds += seconds
+        self._traced_seconds += seconds if self._runs > FIRST_TRACED else 0.0
         self._traced.update((suspect.layer, part) for part in case.model.parts)
         if suspect.operator:
             return

@@ -360,8 +360,8 @@ def test_tracing_takes_a_fifth_of_the_time_after_the_first_runs() -> None:
         suspect = suspicion.suspect(grown, [])
         traced.append(suspicion.due(bytes([number % 256]), suspect, 1.0))
         if traced[-1]:
-            suspicion.learn(grown, suspect, 100, 10_000, 2.0)
-    assert all(traced[:FIRST_TRACED]) and 0.9 < 2.0 * sum(traced[500:]) / 500 / MOST_TRACED < 1.1
+            suspicion.learn(grown, suspect, 100, 10_000, 1.0 if number < 500 else 3.0)
+    assert all(traced[:FIRST_TRACED]) and 0.9 < 3.0 * sum(traced[500:]) / 500 / MOST_TRACED < 1.1
 
 
 @pytest.mark.parametrize(("behaviour", "least"), [(True, LEAST_SHARE), (False, TRACED_SHARE)])
