@@ -18,8 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rondo.codec import Codec
-from rondo.generate import bounded, random_operator, random_steps
-from rondo.mutate import AT_ONCE_SHARE
+from rondo.generate import AT_ONCE_SHARE, bounded, random_operator, random_steps
 from rondo.sampler import Chain, Counts, propose, wander
 from rondo.testcase import NOTHING, TestCase
 

@@ -52,6 +52,9 @@ _TEST_SHARE = 0.04
 """How many of the models drawn are the framework's own tests: one operator has little state."""
 _OWN_TRAIT_WEIGHT = 8
 """How much more often a step touches what this very model carries than what every model has."""
+AT_ONCE_SHARE = 0.3
+"""How often the search draws two events at once: what is kept after the compiler's state was
+dropped goes wrong if something else has changed by then."""
 _BATCH_WEIGHT = 4
 """How often a call walks along batch sizes, against one for a dimension."""
 
@@ -110,12 +113,14 @@ def _weighted(rng: random.Random, weights: Mapping[str, float]) -> str:
 @dataclass(frozen=True, slots=True)
 class _Tables:
     """What the steps of one model are drawn from: its traits, dimensions and events with their
-    weights, and that of a walk along batch sizes."""
+    weights, events with the weights that they have on any model, and the weight of a walk along
+    batch sizes."""
 
     traits: frozenset[str]
     applying: Applying
     dimensions: Mapping[str, int]
     events: Mapping[str, int]
+    any_events: Mapping[str, int]
     batch_weight: int
 
 
@@ -137,6 +142,7 @@ def _tables(codec: Codec, model: Model) -> _Tables:
         applying,
         {d.name: weight(d, bool(d.own(graph.traits))) for d in dimensions},
         {e.name: weight(e, bool(e.needs or _own(e, graph.traits))) for e in events},
+        {e.name: e.weight for e in events},
         _BATCH_WEIGHT * (_OWN_TRAIT_WEIGHT if BATCH in sensed else 1),
     )
 
@@ -195,21 +201,25 @@ class Draw:
             step = self.deviating(step)
         return step
 
-    def events(self, before: Sequence[Step] = (), beside: bool = False) -> list[Event]:
-        """One event that the model carries, which changes something after the steps before it; none
-        where there is no kind of event for it. One `beside` another is about every model as often
-        as about what this one carries."""
+    def events(self, before: Sequence[Step] = (), at_once: float = 0.0) -> list[Event]:
+        """One event that the model carries, which changes something after the steps before it; so
+        often another `at_once`, which is about every model as often as about what this one carries;
+        none where there is no kind of event for it."""
         if not self._tables.events:
             return []
-        table = self._codec.vocabulary.event
-        kinds = {name: table[name].weight for name in self._tables.events} if beside else None
-        name = _weighted(self._rng, kinds or self._tables.events)
+        found = [self._event(before, self._tables.events)]
+        if at_once and self._rng.random() < at_once:
+            found.append(self._event([*before, *found], self._tables.any_events))
+        return found
+
+    def _event(self, before: Sequence[Step], weights: Mapping[str, int]) -> Event:
+        name = _weighted(self._rng, weights)
         kind = self._codec.vocabulary.event[name]
         target = self._rng.randrange(self._codec.targets(self._model, name))
         values = _own(kind, self._traits) or self._tables.applying.options[name]
         events = [Event(name, target, value) for value in values]
         acting = [e for e in events if not self._codec.vocabulary.idle(e, before)]
-        return [self._rng.choice(acting or events)]
+        return self._rng.choice(acting or events)
 
     def walk(self, step: Call) -> list[Call]:
         """The call at three values of its batch or of one dimension: promotion to a dynamic value
@@ -273,9 +283,7 @@ def random_steps(
     for _ in range(rng.choice((2, 3, 4, 5, 6))):
         choice = rng.random()
         if choice < _EVENT_SHARE:
-            steps += draw.events(steps)
-            steps += draw.events(steps, beside=True) if at_once and rng.random() < at_once else []
-            steps.append(_again(rng, draw, base))
+            steps += [*draw.events(steps, at_once), _again(rng, draw, base)]
         elif choice < _EVENT_SHARE + _WALK_SHARE:
             steps += draw.walk(base)
         else:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from rondo.codec import MAX_OPERATORS, MAX_STEPS, Codec
 from rondo.generate import (
+    AT_ONCE_SHARE,
     Draw,
     bounded,
     drawn_case,
@@ -23,9 +24,6 @@ from rondo.generate import (
 from rondo.testcase import Call, Event, Step, TestCase
 
 Mutator = Callable[[random.Random, Codec, TestCase], TestCase]
-AT_ONCE_SHARE = 0.3
-"""How often two events come at once: what is kept after the compiler's state was dropped goes wrong
-if something else has changed by then."""
 
 
 def _inserted(case: TestCase, at: int, steps: Sequence[Step]) -> TestCase:
@@ -88,10 +86,8 @@ def set_up_and_trigger(rng: random.Random, codec: Codec, case: TestCase) -> Test
     calls = _calls(case)
     if not calls:
         return case
-    draw, steps = Draw(rng, codec, case.model), list(case.steps)
-    steps += draw.events(steps)
-    steps += draw.events(steps, beside=True) if rng.random() < AT_ONCE_SHARE else []
-    return case.with_steps((*steps, case.steps[rng.choice(calls)]))
+    events = Draw(rng, codec, case.model).events(case.steps, AT_ONCE_SHARE)
+    return case.with_steps((*case.steps, *events, case.steps[rng.choice(calls)]))
 
 
 def toggle_and_restore(rng: random.Random, codec: Codec, case: TestCase) -> TestCase:
