@@ -32,7 +32,7 @@ from rondo.cli_shared import (
     load_harness,
     read_case,
 )
-from rondo.errors import FormatError, RondoError, SetupError
+from rondo.errors import FormatError, Interrupted, RondoError, SetupError
 
 if TYPE_CHECKING:
     from harnesses.base import Program
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 RUN_CODES = f"""Exit codes: 0 the case passes; 1 it fails; {FAILED} it could not be judged: the
 message says what to do."""
-
-INTERRUPTED = 130
 
 app = typer.Typer(
     help="A coverage-guided, stateful fuzzer for deep-learning compilers.",
@@ -63,10 +61,10 @@ def main() -> None:
             typer.echo(json.dumps({"error": error.what, "advice": error.advice}))
         console = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
         console.print(f"[bold red]rondo:[/] {escape(str(error))}")
-        raise SystemExit(FAILED) from None
+        raise SystemExit(error.exit_code) from None
     except KeyboardInterrupt:
         Console(stderr=True).print("interrupted")
-        raise SystemExit(INTERRUPTED) from None
+        raise SystemExit(Interrupted.exit_code) from None
 
 
 @app.command(epilog=EXIT_CODES)
@@ -236,7 +234,10 @@ def stats(
     """Say what a campaign did, what its parts yielded, and draw how it grew."""
     from rondo import growth, statistics
 
-    runs = statistics.read(folder)
+    left_out: list[FormatError] = []
+    runs = statistics.read(folder, left_out)
+    for error in left_out:
+        typer.echo(f"left out: {error.what}", err=True)
     if as_json:
         typer.echo(msgspec.json.encode([lines[-1] for lines in runs.values()]))
         return

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from rondo.cli_shared import DEFAULT_TARGET, FAILED, FaultOption, JsonOption
-from rondo.errors import RondoError
+from rondo.errors import Interrupted
 
 if TYPE_CHECKING:
     from rondo.check.run import Checked, Wishes
@@ -95,7 +95,7 @@ def _checked(source: Source, wishes: Wishes) -> Checked:
     try:
         return run_check(source, wishes, live.say, live.show)
     except KeyboardInterrupt:
-        raise RondoError("interrupted before anything was checked") from None
+        raise Interrupted("interrupted before anything was checked") from None
     finally:
         live.close()
 

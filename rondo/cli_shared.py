@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 DEFAULT_TARGET = "torch_inductor"
 FAILED = 2
 EXIT_CODES = f"""Exit codes: 0 done; {FAILED} it could not be done (a bad option, a file that is not
-a test case, an unknown target, something not installed): the message says what to do."""
+a test case, an unknown target, something not installed): the message says what to do;
+130 Ctrl-C."""
 
 CaseTargetOption = Annotated[
     str,
@@ -64,6 +65,10 @@ def run_script(main: Callable[..., None]) -> None:
         typer.run(main)
     except RondoError as error:
         print(f"error: {error}", file=sys.stderr)
+        sys.exit(FAILED)
+    except OSError as error:
+        advice = "give a path that can be written to, or free some disk space"
+        print(f"error: {error.filename or 'output'}: {error.strerror}\n  {advice}", file=sys.stderr)
         sys.exit(FAILED)
 
 

@@ -1,8 +1,14 @@
-"""Typed errors that carry advice; every command turns them into one message and exit code 2."""
+"""Typed errors that carry advice; every command turns them into one message and its exit code."""
+
+from __future__ import annotations
+
+from typing import ClassVar
 
 
 class RondoError(Exception):
     """Something the user can act on: `what` happened and `advice` on what to do about it."""
+
+    exit_code: ClassVar[int] = 2
 
     def __init__(self, what: str, advice: str = "") -> None:
         super().__init__(f"{what}\n  {advice}" if advice else what)
@@ -20,3 +26,9 @@ class SetupError(RondoError):
 
 class ServerError(RondoError):
     """The fork server did not start or went away."""
+
+
+class Interrupted(RondoError):
+    """Ctrl-C, with what is kept."""
+
+    exit_code = 130

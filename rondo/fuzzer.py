@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -20,7 +21,7 @@ from harnesses import base
 from rondo.admission import Admission, Stability
 from rondo.campaign import CaseRecord, Progress
 from rondo.codec import MAX_BYTES, Codec, digest, read_case_bytes
-from rondo.errors import RondoError
+from rondo.errors import FormatError, RondoError
 from rondo.executor.client import ForkServer
 from rondo.executor.protocol import Executor
 from rondo.feedback import Feedback
@@ -60,6 +61,7 @@ class Fuzzer:
         self._executor: Executor | None = None
         self._pid = os.getpid()
         self._inputs = 0
+        self._last = _last_input(options)
         self._minimises = bool(options.flag("minimize_crash_internal_step"))
         self._merges = bool(options.flag("merge_inner"))
         self._wanted: Verdict | None = None
@@ -108,13 +110,16 @@ class Fuzzer:
             self._replay(self.codec.decode(options.files[0].read_bytes()))
         for data in [] if options.replays else self.store.left_behind():
             self.progress.say("taking up a case that an earlier run did not finish")
-            self.one(data)
+            self._dealt(data)
 
     def one(self, data: bytes) -> None:
-        """Deal with one input."""
+        """Deal with one input of libFuzzer's."""
         if self._executor is None:
             self.start()
         self._inputs += 1
+        self._dealt(data)
+
+    def _dealt(self, data: bytes) -> None:
         case = self.codec.decode(data)
         if case.calls:
             self._one(case)
@@ -198,11 +203,9 @@ class Fuzzer:
             self._save()
             self.finish(1)
         limit = self.options.total_seconds
-        runs = int(self.options.flag("runs", "-1"))
         late = 0 < limit <= time.monotonic() - _PROCESS_START + 0.5
         over = late or 0 < self.options.cases <= self.progress.cases
-        # Atheris runs one input of its own, and libFuzzer does not say which run is its last.
-        if over or self._inputs in (runs - 1, runs):
+        if over or self._inputs == self._last:
             self._save()
             print(self.progress.summary(self._features(), self.options.findings), file=sys.stderr)
             if over:
@@ -242,12 +245,33 @@ def _executor(harness: base.Harness, options: Options) -> Executor:
     return server
 
 
-def _check_corpus(options: Options) -> None:
+def _last_input(options: Options) -> int:
+    """Which input is the last with `-runs`, since libFuzzer does not say; -1 without it. First come
+    an empty input, one byte where there is no corpus, and every file of the corpus that holds
+    something, however few runs are asked for."""
+    runs = int(options.flag("runs", "-1"))
+    return runs if runs < 0 else max(runs, 1 + max(1, sum(map(_size, _inputs(options)))))
+
+
+def _size(file: Path) -> bool:
+    return file.stat().st_size > 0
+
+
+def _inputs(options: Options) -> Iterator[Path]:
+    """The files that were given, and those in the folders that were."""
     for argument in options.positional:
         path = Path(argument)
-        for file in [path] if path.is_file() else sorted(path.rglob("*")):
-            if file.is_file():
-                read_case_bytes(file)
+        yield from (
+            f for f in ([path] if path.is_file() else sorted(path.rglob("*"))) if f.is_file()
+        )
+
+
+def _check_inputs(options: Options) -> None:
+    for file in _inputs(options):
+        if not read_case_bytes(file) and options.replays:
+            raise FormatError(
+                f"{file} is empty", "give a test case: a corpus or a finding has some"
+            )
 
 
 def _check_writable(options: Options) -> None:
@@ -268,7 +292,7 @@ def run(target: str) -> None:
         if options.executor == "fork":
             base.require(harness)
         if not options.flag("help"):
-            _check_corpus(options)
+            _check_inputs(options)
         options.findings.mkdir(parents=True, exist_ok=True)
         _check_writable(options)
         fuzzer = Fuzzer(harness, options)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rondo.errors import RondoError
+from rondo.libfuzzer import FLAGS
 
 HANDED_ON = "RONDO_FLAGS"
 """The variable with the flags of the process that libFuzzer was started in, as a JSON list."""
@@ -130,7 +131,7 @@ def _parser(script: str) -> argparse.ArgumentParser:
 def parse(script: str, arguments: list[str]) -> Options:
     """Read a fuzz script's command line, and what the process before it handed on.
 
-    Raises RondoError for a positional argument that is neither a folder nor a file.
+    Raises RondoError for a flag or a path that cannot be meant.
     """
     before = json.loads(os.environ.get(HANDED_ON, "[]"))
     parser = _parser(script)
@@ -140,12 +141,8 @@ def parse(script: str, arguments: list[str]) -> Options:
     unknown = [a for a in rest if a.startswith("--") or f"-{a.partition('=')[0]}" in own]
     if unknown:
         raise RondoError(f"unknown flag {unknown[0]}", f"python {script} --help lists the flags")
-    for argument in rest:
-        if not argument.startswith("-") and not Path(argument).exists():
-            raise RondoError(
-                f"there is no file or folder {argument}",
-                "create the corpus folder first (an empty one will do), or correct the path",
-            )
+    if HANDED_ON not in os.environ:  # not a process that libFuzzer started
+        _check_flags(script, rest)
     options = Options(
         findings=given.findings.absolute(),
         oracle=given.oracle,
@@ -166,10 +163,42 @@ def parse(script: str, arguments: list[str]) -> Options:
         libfuzzer=tuple(rest),
     )
     _check_numbers(options)
+    _check_paths(options)
     if options.flag("minimize_crash") and (len(options.files) != 1 or len(options.positional) != 1):
         raise RondoError("-minimize_crash takes one file", "give a finding's original.bin")
     _check_shell(options)
     return options
+
+
+def _check_flags(script: str, arguments: list[str]) -> None:
+    """libFuzzer only warns of a flag that it does not know, and starts."""
+    for argument in arguments:
+        name, equals, _ = argument.removeprefix("-").partition("=")
+        if argument.startswith("-") and not (equals and name in FLAGS):
+            raise RondoError(
+                f"{argument} is no flag of libFuzzer with a value",
+                f"write -flag=value; python {script} -help=1 lists libFuzzer's flags",
+            )
+
+
+def _check_paths(options: Options) -> None:
+    for argument in options.positional:
+        path = Path(argument)
+        if not path.exists():
+            raise RondoError(
+                f"there is no file or folder {argument}",
+                "create the corpus folder first (an empty one will do), or correct the path",
+            )
+        if options.replays and path.is_dir():
+            raise RondoError(
+                f"{options.files[0]} is a file and {argument} a folder",
+                "give files to replay them, or folders to fuzz",
+            )
+        if path.is_dir() and options.findings.resolve().is_relative_to(path.resolve()):
+            raise RondoError(
+                f"the findings folder {options.findings} lies in the corpus {argument}",
+                "put it elsewhere with --findings: every file of a corpus is a test case",
+            )
 
 
 def _check_numbers(options: Options) -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from harnesses.base import Harness
 from rondo.codec import Codec, digest
-from rondo.errors import RondoError
+from rondo.errors import Interrupted, RondoError
 from rondo.executor.client import ForkServer
 from rondo.findings import Store, write_atomically
 from rondo.oracle import FAILING, Oracle, Verdict
@@ -66,8 +66,8 @@ def run_shrink(
         others = _others(harness, oracle, Store(findings), faults, shrunk)
         final = oracle.judge(shrunk.case, patience=verdict.patience)
     except KeyboardInterrupt:
-        raise RondoError(
-            "shrinking was interrupted", "the same command goes on from the best case so far"
+        raise Interrupted(
+            "shrinking was interrupted", "the same command goes on from what it has found so far"
         ) from None
     finally:
         server.close()

@@ -152,11 +152,12 @@ def _share(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
 
 
-def read(folder: Path) -> dict[str, list[Snapshot]]:
+def read(folder: Path, left_out: list[FormatError] | None = None) -> dict[str, list[Snapshot]]:
     """The lines of every driver of a findings folder, by run, oldest first.
 
-    A line that a killed driver did not finish is left out. Raises RondoError where there is no such
-    file, FormatError for lines of another form.
+    A line that cannot be read, since a driver was killed or has another version, is left out and
+    told in `left_out`. Raises RondoError where there is no such file, FormatError where no line can
+    be read.
     """
     path = folder / NAME
     try:
@@ -167,20 +168,23 @@ def read(folder: Path) -> dict[str, list[Snapshot]]:
             "give the --findings folder of a campaign; its first line comes after a minute",
         ) from error
     runs: dict[str, list[Snapshot]] = {}
+    wrong: list[FormatError] = []
     for number, line in enumerate(lines, 1):
         try:
             snapshot = msgspec.json.decode(line, type=Snapshot)
-        except msgspec.ValidationError as error:
-            raise FormatError(
-                f"line {number} of {path} is no statistics of this version: {error}",
-                "move the file away; campaigns start a new one",
-            ) from error
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            what = f"line {number} of {path} is no statistics of this version: {error}"
+            wrong.append(FormatError(what, "move the file away; campaigns start a new one"))
             continue
         runs.setdefault(snapshot.run, []).append(snapshot)
+    if left_out is not None:
+        left_out += wrong
     if not runs:
-        raise FormatError(
-            f"{path} holds no whole line of statistics",
-            "move the file away if it is damaged; a campaign writes a line a minute and at its end",
+        raise (
+            wrong[0]
+            if wrong
+            else FormatError(
+                f"{path} holds no statistics", "a campaign writes a line a minute and at its end"
+            )
         )
     return runs

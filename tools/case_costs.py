@@ -50,14 +50,20 @@ def cases(
     """The cases to look at: drawn, or decoded from random bytes or files; on one layer if it is
     named."""
     draw = random.Random(seed)
-    files = sorted(corpus.iterdir()) if corpus is not None else []
+    files = sorted(f for f in corpus.iterdir() if f.is_file()) if corpus is not None else []
     makers: dict[str, Callable[[], TestCase]] = {
         "bytes": lambda: codec.decode(draw.randbytes(draw.randrange(8, 140))),
         "random": lambda: random_case(draw, codec),
         "corpus": lambda: codec.decode(read_case_bytes(files.pop(draw.randrange(len(files))))),
     }
-    if source not in makers or (source == "corpus" and len(files) < count):
-        raise typer.BadParameter("--source is random, bytes or corpus, with enough files in it")
+    if source not in makers:
+        raise typer.BadParameter(f"--source is one of {', '.join(makers)}")
+    if source == "corpus" and len(files) < count:
+        raise typer.BadParameter(f"--corpus has {len(files)} files for {count} cases")
+    if layer and layer not in codec.vocabulary.settings[0].values:
+        raise typer.BadParameter(
+            f"--layer is one of {', '.join(codec.vocabulary.settings[0].values)}"
+        )
     found = []
     for _ in range(count):
         given = makers[source]()
@@ -152,9 +158,11 @@ def _keep(
 
 def main(
     target: str,
-    count: Annotated[int, typer.Option("--cases")] = 200,
+    count: Annotated[int, typer.Option("--cases", min=1)] = 200,
     source: str = "random",
-    corpus: Annotated[Path | None, typer.Option(help="folder for --source corpus")] = None,
+    corpus: Annotated[
+        Path | None, typer.Option(exists=True, file_okay=False, help="folder for --source corpus")
+    ] = None,
     seed: int = 1,
     layer: Annotated[str, typer.Option(help="run all cases on this layer")] = "",
     first: Annotated[bool, typer.Option(help="one plain call of each model")] = False,

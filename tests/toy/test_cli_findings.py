@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harnesses.toy import HARNESS
-from rondo.errors import RondoError
+from rondo.errors import Interrupted
 from rondo.executor.client import ForkServer
 from rondo.findings import Store
 from rondo.oracle import Oracle
@@ -135,7 +135,7 @@ def test_an_interrupted_search_leaves_what_an_earlier_one_wrote(
     monkeypatch.setattr("rondo.resume.Shrinker.run", interrupted)
     small = tmp_path / "small.bin"
     small.write_bytes(b"earlier")
-    with pytest.raises(RondoError, match="shrinking was interrupted"):
+    with pytest.raises(Interrupted, match="shrinking was interrupted"):
         run_shrink(HARNESS, FAILING, small, (FAULT,), 5, tmp_path / "findings")
     assert small.read_bytes() == b"earlier"
 

@@ -20,6 +20,7 @@ from harnesses.toy import HARNESS
 from rondo import statistics
 from rondo.codec import Codec
 from rondo.findings import Finding, Store
+from rondo.libfuzzer import SHOWN
 from rondo.memory import Memory
 from rondo.mutate import MUTATORS
 from rondo.oracle import Oracle
@@ -272,9 +273,13 @@ def test_the_inprocess_executor_gives_the_same_verdict(tmp_path: Path) -> None:
         (["-runs=many"], "not a whole number"),
         (["--timeout=0"], "above zero"),
         (["-jobs=2", "a folder"], "no file or folder"),
-        (["-jobs=2", "."], "cannot start itself again"),
+        (["-jobs=2", "other"], "cannot start itself again"),
         (["--findings=good.bin"], "File exists"),
-        (["."], "not a test case"),
+        (["other"], "not a test case"),
+        (["."], "lies in the corpus"),
+        (["empty.bin"], "is empty"),
+        (["good.bin", "other"], "is a file and other a folder"),
+        (["other", "-max_total_tme=600"], "no flag of libFuzzer"),
     ],
 )
 def test_bad_input_is_one_message_and_exit_code_2(
@@ -285,6 +290,9 @@ def test_bad_input_is_one_message_and_exit_code_2(
     (tmp_path / "torn.bin").write_bytes(data[:-3])
     (tmp_path / "short.bin").write_bytes(data[:5])
     (tmp_path / "other.bin").write_bytes(b"\x7f" + data[1:])
+    (tmp_path / "empty.bin").touch()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "case.bin").write_bytes(b"\x7f" + data[1:])
     (tmp_path / "planted.py").write_text("def name():\n    {}['missing']\n")
     if "-jobs=2" in arguments:
         arguments = [*arguments, "--findings=a&b"]
@@ -318,9 +326,22 @@ def test_cases_left_behind_are_taken_up_and_none_is_lost(tmp_path: Path) -> None
     assert [path.name for path in running.iterdir()] == ["notes.bin"]
 
 
-def test_libfuzzers_help_is_shown(tmp_path: Path) -> None:
+@pytest.mark.parametrize("runs", [0, 40])
+def test_a_campaign_of_so_many_runs_ends_once(campaign: Path, tmp_path: Path, runs: int) -> None:
+    seeds = corpus(tmp_path)
+    for file in sorted((campaign / "corpus").iterdir())[:20]:
+        shutil.copy(file, tmp_path / seeds)
+    given = len(list((tmp_path / seeds).iterdir()))
+    done = fuzz(tmp_path, seeds, f"-runs={runs}", "-seed=1", "--findings=findings")
+    assert done.returncode == 0 and done.stderr.count("findings are in") == 1, done.stderr
+    ((line,),) = statistics.read(tmp_path / "findings").values()
+    assert line.cases == max(given, runs - 1)  # libFuzzer's first input is empty
+
+
+def test_libfuzzers_help_is_shown_and_lists_the_flags_that_are_taken(tmp_path: Path) -> None:
     done = fuzz(tmp_path, "-help=1", "--findings=findings")
-    assert done.returncode == 0 and "-max_total_time" in done.stdout + done.stderr
+    assert done.returncode == 0
+    assert set(re.findall(r"^ ([a-z_0-9]+) *\t", done.stderr, re.MULTILINE)) == SHOWN
 
 
 def test_full_mode_asks_the_reset_arm_where_state_was_right(toy_oracle: Oracle) -> None:

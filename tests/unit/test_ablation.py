@@ -10,6 +10,7 @@ from types import ModuleType
 import msgspec
 import pytest
 
+from rondo.cli_shared import run_script
 from rondo.errors import RondoError
 
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "ablation.py"
@@ -90,3 +91,17 @@ def test_a_line_that_is_no_trial_is_named(ablation: ModuleType, tmp_path: Path) 
     with pytest.raises(RondoError, match=r"line 2 of .*trials\.jsonl"):
         ablation.kept(file)
     assert file.read_bytes().startswith(whole)
+
+
+def test_an_output_that_cannot_be_written_is_one_message(
+    ablation: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr("sys.argv", ["ablation.py", "--output", str(tmp_path / "file")])
+    with pytest.raises(SystemExit) as ended:
+        run_script(ablation.main)
+    assert ended.value.code == 2
+    assert "file: File exists" in capsys.readouterr().err

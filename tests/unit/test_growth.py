@@ -59,11 +59,13 @@ def folder(tmp_path: Path) -> Path:
 def test_runs_are_told_apart_and_torn_lines_are_left_out(folder: Path) -> None:
     with (folder / NAME).open("ab") as file:
         file.write(b'{"run": "one", "tar\n' + msgspec.json.encode(snapshot("two", 9, 95))[:50])
-    runs = read(folder)
+    left_out: list[FormatError] = []
+    runs = read(folder, left_out)
     assert {run: [s.cases for s in lines] for run, lines in runs.items()} == {
         "one": [100, 150],
         "two": [90],
     }
+    assert [error.what.partition(" of ")[0] for error in left_out] == ["line 4", "line 5"]
 
 
 def test_missing_or_foreign_statistics_are_named(tmp_path: Path) -> None:
