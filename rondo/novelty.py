@@ -9,10 +9,10 @@ that is about every model less, what meets by chance a tenth, and changes at onc
 alone counts. Counting costs no run at all, and it spares the search the thousandth case of what is
 drawn often, which independent draws spend most of their time on.
 
-Among the candidates the one with the largest weighted sum of 1 / (1 + N) over its situations is
-run, for what it costs and by what its operators may hide: the weights of the Metropolis-Hastings
-target, of inputs in place of behaviour. The idea is that of adaptive random testing (Chen, Leung
-and Mak 2004), the situations are those of pairwise testing (Cohen, Dalal, Fredman and Patton 1997).
+Among the candidates the one with the largest weighted sum of 1 / (1 + N) over its situations, for
+what it costs, is run: the weights of the Metropolis-Hastings target, of inputs in place of
+behaviour. The idea is that of adaptive random testing (Chen, Leung and Mak 2004), the situations
+are those of pairwise testing (Cohen, Dalal, Fredman and Patton 1997).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rondo.vocabulary import ARGUMENT, Dimension, EventKind, Vocabulary
 
 CANDIDATES = 12
 """How many candidates a case is chosen from: each costs some 0.4 ms to draw and weigh."""
-_NEAR, _ANY, _FAR = 1.0, 0.35, 0.1
+_NEAR, _ANY, _FAR = 1.0, 0.5, 0.1
 """What a situation counts whose parts have to do with each other, one whose change is about every
 model alike (a hook, a dropped cache), and one whose parts just meet."""
 _ON_LAYER = 0.3
@@ -41,11 +41,6 @@ would be at the cost of changes: the toy's `size_bound` took 77, 136, 167 cases 
 _BASE_STEPS, _OPERATOR_STEPS = 10, 2
 """What a case costs beside its steps, and what each operator does, in steps: it makes compiles
 longer, and it is more likely that the case ends early over something else."""
-_SHOWN = 0.9
-"""What is left of a change's chance to show for each operator beside it: one that breaks the graph
-or counts its calls leaves nothing to be reused. A hook that the toy does not guard showed in 0.8 of
-the cases with two operators and in 0.4 of those with six; on PyTorch 0.5 and 0.35 of the calls were
-reused."""
 _REPEAT, _AGAIN = "repeat", "again"
 Situation = tuple[str, ...]
 Change = tuple[str, str]
@@ -84,10 +79,8 @@ class Tried:
         """How much a case tries that is rare, for what it costs; `varied`: of operators rather."""
         found = self.situations(case, _VARIED if varied else _ON_LAYER).items()
         rare = fsum(weight / (1 + self.counts[situation]) for situation, weight in found)
-        operators = len(case.model.operators)
-        size = len(case.steps) + _OPERATOR_STEPS * operators
-        shown = 1.0 if varied else _SHOWN**operators
-        return rare * shown / (_BASE_STEPS + size)
+        size = len(case.steps) + _OPERATOR_STEPS * len(case.model.operators)
+        return rare / (_BASE_STEPS + size)
 
     def situations(self, case: TestCase, there: float = _ON_LAYER) -> Mapping[Situation, float]:
         """What a case tries, and what each counts: operators and changes alone, operators, settings

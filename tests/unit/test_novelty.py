@@ -51,14 +51,6 @@ def test_a_case_about_operators_wants_those_that_its_layer_has_not_met() -> None
     assert tried.score(plain, varied=True) > tried.score(changing, varied=True)
 
 
-def test_a_change_has_the_less_chance_to_show_the_more_operators_are_beside_it() -> None:
-    tried, hook = Tried(VOCABULARY), event("add_forward_hook", "root")
-    few, many = (case(f"relu{' relu' * n}", call(), hook, call()) for n in (1, 5))
-    assert tried.situations(few) == tried.situations(many)
-    by_cost = tried.score(many, varied=True) / tried.score(few, varied=True)
-    assert tried.score(many) < 0.7 * by_cost * tried.score(few)
-
-
 def test_changes_at_once_count_for_an_operator_that_one_of_them_is_about() -> None:
     drop, change = event("drop_compiler_state", "in_memory"), event("set_closure_cell", "2.5")
     pair = ("drop_compiler_state", "set_closure_cell")
