@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rondo.errors import FormatError, RondoError, SetupError
+from rondo.errors import FormatError, Interrupted, RondoError, SetupError, from_system
 
 if TYPE_CHECKING:
     from harnesses.base import Harness
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from rondo.testcase import TestCase
 
 DEFAULT_TARGET = "torch_inductor"
-FAILED = 2
+FAILED = RondoError.exit_code
 EXIT_CODES = f"""Exit codes: 0 done; {FAILED} it could not be done (a bad option, a file that is not
 a test case, an unknown target, something not installed): the message says what to do;
-130 Ctrl-C."""
+{Interrupted.exit_code} Ctrl-C."""
 
 CaseTargetOption = Annotated[
     str,
@@ -63,13 +63,10 @@ def run_script(main: Callable[..., None]) -> None:
     """Run one of `tools/` as a command: what cannot be done is said, with exit code 2."""
     try:
         typer.run(main)
-    except RondoError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(FAILED)
-    except OSError as error:
-        advice = "give a path that can be written to, or free some disk space"
-        print(f"error: {error.filename or 'output'}: {error.strerror}\n  {advice}", file=sys.stderr)
-        sys.exit(FAILED)
+    except (RondoError, OSError) as error:
+        told = from_system(error) if isinstance(error, OSError) else error
+        print(f"error: {told}", file=sys.stderr)
+        sys.exit(told.exit_code)
 
 
 def belonging(file: Path, target: str, faults: list[str] | None) -> tuple[str, tuple[str, ...]]:
@@ -93,17 +90,12 @@ def read_case(path: Path, codec: Codec) -> TestCase:
 
     Raises FormatError for a file that cannot be read or holds none.
     """
-    from rondo.codec import read_case_bytes
+    from rondo.codec import read_filled
 
     try:
         if path.suffix == ".json":
             return _from_json(path, codec)
-        data = read_case_bytes(path)
-        if not data:
-            raise FormatError(
-                f"{path} is empty", "give a test case: a corpus or a finding has some"
-            )
-        return codec.decode(data)
+        return codec.decode(read_filled(path))
     except OSError as error:
         raise FormatError(
             f"{path} cannot be read: {error.strerror}", "give the path of a test case"

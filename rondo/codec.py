@@ -272,6 +272,15 @@ def read_case_bytes(path: Path) -> bytes:
     return data
 
 
+def read_filled(path: Path) -> bytes:
+    """The bytes of a stored test case that is to be looked at by itself; raises FormatError for an
+    empty one too, which a corpus may well hold."""
+    data = read_case_bytes(path)
+    if not data:
+        raise FormatError(f"{path} is empty", "give a test case: a corpus or a finding has some")
+    return data
+
+
 def _torn(data: bytes) -> bool:
     rest = len(data) - HEADER - 1 - 4 * _operator_count(data[HEADER])
     return rest < 0 or rest % 8 != 0

@@ -32,3 +32,9 @@ class Interrupted(RondoError):
     """Ctrl-C, with what is kept."""
 
     exit_code = 130
+
+
+def from_system(error: OSError) -> RondoError:
+    """An error of the operating system, mostly over a path or a full disk, with what to do."""
+    what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    return RondoError(what, "give a path that can be written to, or free some disk space")

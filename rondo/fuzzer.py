@@ -20,8 +20,8 @@ from types import FrameType
 from harnesses import base
 from rondo.admission import Admission, Stability
 from rondo.campaign import CaseRecord, Progress
-from rondo.codec import MAX_BYTES, Codec, digest, read_case_bytes
-from rondo.errors import FormatError, RondoError
+from rondo.codec import MAX_BYTES, Codec, digest, read_case_bytes, read_filled
+from rondo.errors import Interrupted, RondoError, from_system
 from rondo.executor.client import ForkServer
 from rondo.executor.protocol import Executor
 from rondo.feedback import Feedback
@@ -231,7 +231,7 @@ class Fuzzer:
         if self._executor is not None:
             self._executor.abandon()
             self._executor = None
-        self.finish(130)
+        self.finish(Interrupted.exit_code)
 
 
 def _executor(harness: base.Harness, options: Options) -> Executor:
@@ -267,11 +267,9 @@ def _inputs(options: Options) -> Iterator[Path]:
 
 
 def _check_inputs(options: Options) -> None:
+    read = read_filled if options.replays else read_case_bytes
     for file in _inputs(options):
-        if not read_case_bytes(file) and options.replays:
-            raise FormatError(
-                f"{file} is empty", "give a test case: a corpus or a finding has some"
-            )
+        read(file)
 
 
 def _check_writable(options: Options) -> None:
@@ -297,17 +295,16 @@ def run(target: str) -> None:
         _check_writable(options)
         fuzzer = Fuzzer(harness, options)
     except (RondoError, OSError) as error:
-        print(f"error: {_told(error)}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(_say(error))
     os.environ[HANDED_ON] = json.dumps(flags_of(options))
     _fuzz(fuzzer, handed_on(script, options))
 
 
-def _told(error: RondoError | OSError) -> str:
-    """An error as a user reads it, with what to do."""
-    if isinstance(error, RondoError):
-        return str(error)
-    return f"{error.filename or error}: {error.strerror}; give a path that can be written to"
+def _say(error: RondoError | OSError) -> int:
+    """Tell the user what cannot be done and what to do; the exit code."""
+    told = from_system(error) if isinstance(error, OSError) else error
+    print(f"error: {told}", file=sys.stderr)
+    return told.exit_code
 
 
 def _fuzz(fuzzer: Fuzzer, arguments: list[str]) -> None:
@@ -319,8 +316,7 @@ def _fuzz(fuzzer: Fuzzer, arguments: list[str]) -> None:
         try:
             fuzzer.one(data)
         except (RondoError, OSError) as error:
-            print(f"error: {_told(error)}", file=sys.stderr)
-            fuzzer.finish(2)
+            fuzzer.finish(_say(error))
 
     defaults = {
         "verbosity": "0",
