@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rondo.errors import FormatError, Interrupted, RondoError, SetupError, from_system
+from rondo.errors import FormatError, Interrupted, RondoError, SetupError, say
 
 if TYPE_CHECKING:
     from harnesses.base import Harness
@@ -64,9 +64,7 @@ def run_script(main: Callable[..., None]) -> None:
     try:
         typer.run(main)
     except (RondoError, OSError) as error:
-        told = from_system(error) if isinstance(error, OSError) else error
-        print(f"error: {told}", file=sys.stderr)
-        sys.exit(told.exit_code)
+        sys.exit(say(error))
 
 
 def belonging(file: Path, target: str, faults: list[str] | None) -> tuple[str, tuple[str, ...]]:

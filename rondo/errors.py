@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import ClassVar
 
 
@@ -34,7 +35,11 @@ class Interrupted(RondoError):
     exit_code = 130
 
 
-def from_system(error: OSError) -> RondoError:
-    """An error of the operating system, mostly over a path or a full disk, with what to do."""
-    what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-    return RondoError(what, "give a path that can be written to, or free some disk space")
+def say(error: RondoError | OSError) -> int:
+    """Tell the user what cannot be done and what to do; the exit code. An error of the operating
+    system is mostly over a path or a full disk."""
+    if isinstance(error, OSError):
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        error = RondoError(what, "give a path that can be written to, or free some disk space")
+    print(f"error: {error}", file=sys.stderr)
+    return error.exit_code

@@ -21,7 +21,7 @@ from harnesses import base
 from rondo.admission import Admission, Stability
 from rondo.campaign import CaseRecord, Progress
 from rondo.codec import MAX_BYTES, Codec, digest, read_case_bytes, read_filled
-from rondo.errors import Interrupted, RondoError, from_system
+from rondo.errors import Interrupted, RondoError, say
 from rondo.executor.client import ForkServer
 from rondo.executor.protocol import Executor
 from rondo.feedback import Feedback
@@ -227,7 +227,7 @@ class Fuzzer:
         try:
             self._save()
         except RondoError as error:
-            print(f"error: {error}", file=sys.stderr)
+            say(error)
         if self._executor is not None:
             self._executor.abandon()
             self._executor = None
@@ -295,16 +295,9 @@ def run(target: str) -> None:
         _check_writable(options)
         fuzzer = Fuzzer(harness, options)
     except (RondoError, OSError) as error:
-        sys.exit(_say(error))
+        sys.exit(say(error))
     os.environ[HANDED_ON] = json.dumps(flags_of(options))
     _fuzz(fuzzer, handed_on(script, options))
-
-
-def _say(error: RondoError | OSError) -> int:
-    """Tell the user what cannot be done and what to do; the exit code."""
-    told = from_system(error) if isinstance(error, OSError) else error
-    print(f"error: {told}", file=sys.stderr)
-    return told.exit_code
 
 
 def _fuzz(fuzzer: Fuzzer, arguments: list[str]) -> None:
@@ -316,7 +309,7 @@ def _fuzz(fuzzer: Fuzzer, arguments: list[str]) -> None:
         try:
             fuzzer.one(data)
         except (RondoError, OSError) as error:
-            fuzzer.finish(_say(error))
+            fuzzer.finish(say(error))
 
     defaults = {
         "verbosity": "0",
