@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from rondo.fuzzer import run
+from rondo.start import fuzz
 
 if __name__ == "__main__":
-    run("jax_xla")
+    fuzz("jax_xla")

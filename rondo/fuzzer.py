@@ -1,6 +1,6 @@
 """The Atheris glue: one libFuzzer target whose input is a test case.
 
-`run(target)` is what the scripts in `fuzz/` call. Each input is decoded, judged by the oracle and
+`run(target)` is what `rondo.start` calls. Each input is decoded, judged by the oracle and
 reported to libFuzzer as features; alarms go to triage. The driver imports no framework.
 """
 

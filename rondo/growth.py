@@ -36,7 +36,9 @@ CURVES: dict[str, tuple[tuple[str, Callable[[Snapshot], float]], ...]] = {
 def summary(runs: Runs) -> Table:
     """One column for each of the last runs: what it came to."""
     shown = list(runs)[-_COLUMNS:]
-    table = Table("", *shown, caption=f"the last {len(shown)} of {len(runs)} runs")
+    table = Table("", caption=f"the last {len(shown)} of {len(runs)} runs")
+    for name in shown:
+        table.add_column(name, overflow="fold")
     last = [runs[name][-1] for name in shown]
     for label, told in _ROWS:
         table.add_row(label, *map(told, last))
@@ -91,6 +93,7 @@ def mutators(runs: Runs) -> Table:
     """What each mutator yielded in the runs of `summary` together, most features a second first;
     a case counts for each of its mutators, its features and seconds are shared among them."""
     table = Table("mutator", "cases", "new features", "seconds", "features/s", "weight now")
+    table.columns[0].overflow = "fold"
     sums: dict[str, tuple[int, float, float]] = {}
     share: dict[str, float] = {}
     for lines in list(runs.values())[-_COLUMNS:]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from pathlib import Path
 
 import msgspec
 import pytest
+from rich.console import Console
 
 from rondo import cli, growth
 from rondo.errors import FormatError, RondoError, SetupError
@@ -83,6 +85,15 @@ def test_curves_start_at_nothing_and_are_drawn(folder: Path) -> None:
     written = growth.draw(runs, folder / "plots")
     assert len(written) == len(growth.CURVES)
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in written)
+
+
+def test_names_of_runs_are_told_in_full_in_a_narrow_terminal(folder: Path) -> None:
+    names = [f"2026-12-03T04:36:{second}Z-10595" for second in (25, 26, 27)]
+    runs = dict.fromkeys(names, read(folder)["one"])
+    told = io.StringIO()
+    Console(file=told, width=80).print(growth.summary(runs))
+    head = [line.split("┃") for line in told.getvalue().splitlines() if "┃" in line]
+    assert ["".join(column).replace(" ", "") for column in zip(*head, strict=True)][2:5] == names
 
 
 def test_without_matplotlib_the_message_says_what_to_do(folder: Path, monkeypatch) -> None:
