@@ -11,6 +11,7 @@ import copy
 import ctypes
 import importlib
 import importlib.util
+import inspect
 import linecache
 import sys
 import time
@@ -301,9 +302,12 @@ def _nothing() -> Iterator[None]:
     yield
 
 
-def _from_file(spec: str) -> Callable[[], None]:
-    path, _, name = spec.rpartition(":")
-    if not Path(path).is_file():
+def fault_file(path: Path) -> ModuleType:
+    """The module of a file with faults.
+
+    Raises SetupError for one that cannot be imported.
+    """
+    if not path.is_file():
         raise SetupError(f"there is no file {path}", "--fault takes NAME or path.py:NAME")
     found = importlib.util.spec_from_file_location("rondo_planted_faults", path)
     if found is None or found.loader is None:
@@ -314,13 +318,24 @@ def _from_file(spec: str) -> Callable[[], None]:
         found.loader.exec_module(module)
     except Exception as error:
         raise SetupError(f"{path} cannot be imported: {_placed(error)}") from error
+    return module
+
+
+def _from_file(spec: str) -> Callable[[], None]:
+    path, _, name = spec.rpartition(":")
+    module = fault_file(Path(path))
     install = getattr(module, name, None)
     if not callable(install):
         raise SetupError(
             f"{path} has no fault {name!r}",
-            f"it has: {', '.join(getattr(module, 'FAULTS', ['none listed']))}",
+            f"it has: {', '.join(getattr(module, 'FAULTS', _functions(module)))}",
         )
     return install  # type: ignore[no-any-return]
+
+
+def _functions(module: ModuleType) -> list[str]:
+    own = (name for name, value in vars(module).items() if inspect.isfunction(value))
+    return [name for name in own if not name.startswith("_")] or ["no function"]
 
 
 def _placed(error: Exception) -> str:

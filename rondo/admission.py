@@ -83,9 +83,9 @@ class Stability:
         self.repeated = self.repeated + 1 if repeats else 0
 
     @property
-    def stable_share(self) -> float:
-        """The share of checked cases that did the same again; 1 while there is none."""
-        return 1 - self.unstable / self.checked if self.checked else 1.0
+    def stable_share(self) -> float | None:
+        """The share of checked cases that did the same again; None while there is none."""
+        return 1 - self.unstable / self.checked if self.checked else None
 
 
 class Admission:

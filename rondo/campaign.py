@@ -91,7 +91,7 @@ class Progress:
     def line(self, features: str) -> str:
         """Cases, speed, corpus, features, findings and the share of valid cases."""
         rate = self.cases / self.seconds if self.seconds else 0.0
-        valid = 1 - self.verdicts["invalid"] / self.cases if self.cases else 1.0
+        valid = f"{1 - self.verdicts['invalid'] / self.cases:.0%}" if self.cases else "-"
         alarms = ", ".join(
             f"{count} {kind}"
             for kind, count in sorted(self.verdicts.items())
@@ -104,7 +104,7 @@ class Progress:
             f"corpus {'-' if self._corpus is None else self.corpus_size()}",
             f"features {features}",
             f"findings {self.findings['new']} new, {self.findings['joined']} joined",
-            f"valid {valid:.0%}",
+            f"valid {valid}",
         ]
         return " | ".join([*parts, alarms] if alarms else parts)
 

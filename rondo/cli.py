@@ -222,20 +222,23 @@ for command in COMMANDS:
 
 @app.command(epilog=EXIT_CODES)
 def stats(
-    folder: Annotated[Path, typer.Argument(help="A findings folder.")] = Path("findings"),
+    folders: Annotated[
+        list[Path] | None, typer.Argument(help="Findings folders of campaigns (default: findings).")
+    ] = None,
     output: Annotated[
-        Path | None, typer.Option(help="Where growth curves go; the same folder by default.")
+        Path | None, typer.Option(help="Where growth curves go; the first folder by default.")
     ] = None,
     plots: Annotated[bool, typer.Option(help="Write growth curves as PNG files.")] = True,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print each run's last line as JSON, draw nothing.")
     ] = False,
 ) -> None:
-    """Say what a campaign did, what its parts yielded, and draw how it grew."""
+    """Say what campaigns did, what their parts yielded, and draw how they grew."""
     from rondo import growth, statistics
 
+    given = folders or [Path("findings")]
     left_out: list[FormatError] = []
-    runs = statistics.read(folder, left_out)
+    runs = {run: x for folder in given for run, x in statistics.read(folder, left_out).items()}
     for error in left_out:
         typer.echo(f"left out: {error.what}", err=True)
     if as_json:
@@ -244,7 +247,7 @@ def stats(
     console = Console()
     console.print(growth.summary(runs))
     console.print(growth.mutators(runs))
-    for path in growth.draw(runs, output or folder) if plots else ():
+    for path in growth.draw(runs, output or given[0]) if plots else ():
         typer.echo(path)
 
 

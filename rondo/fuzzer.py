@@ -26,8 +26,9 @@ from rondo.executor.client import ForkServer
 from rondo.executor.protocol import Executor
 from rondo.feedback import Feedback
 from rondo.findings import Store
+from rondo.jobs import apart
 from rondo.memory import Memory
-from rondo.options import HANDED_ON, Options, flags_of, handed_on, parse
+from rondo.options import HANDED_ON, Options, flags_of, handed_on, parse, started_by_libfuzzer
 from rondo.oracle import FAILING, Limits, Oracle, Verdict
 from rondo.search import Search
 from rondo.shrink import same_failure
@@ -37,6 +38,8 @@ from rondo.testcase import TestCase
 from rondo.triage import Triage, Triaged
 
 _SLOW_SECONDS = 3600
+_LEAST_ROOM = 1 << 20
+"""Bytes on the disk of the corpus: a case has less than four hundred."""
 _PROCESS_START = time.monotonic()
 
 
@@ -117,6 +120,7 @@ class Fuzzer:
         if self._executor is None:
             self.start()
         self._inputs += 1
+        _check_room(self.options)
         self._dealt(data)
 
     def _dealt(self, data: bytes) -> None:
@@ -178,7 +182,8 @@ class Fuzzer:
 
     def _features(self) -> str:
         found = f"{self.feedback.behaviours} behaviour, {self.feedback.lines} lines"
-        return f"{found} | stable {self._stability.stable_share:.1%}"
+        stable = self._stability.stable_share
+        return f"{found} | stable {'-' if stable is None else f'{stable:.1%}'}"
 
     def _replay(self, case: TestCase) -> None:
         """Judge a case given as a file: the exit code tells whether it fails.
@@ -281,6 +286,18 @@ def _check_writable(options: Options) -> None:
         )
 
 
+def _check_room(options: Options) -> None:
+    """On a full disk libFuzzer keeps empty files, and does not say so."""
+    if options.corpus is None:
+        return
+    disk = os.statvfs(options.corpus)
+    if disk.f_bavail * disk.f_frsize < _LEAST_ROOM:
+        raise RondoError(
+            f"the disk of the corpus folder {options.corpus} is full",
+            f"leave {_LEAST_ROOM >> 10} kB at least: new cases would be kept as empty files",
+        )
+
+
 def run(target: str) -> None:
     """Run a target's campaign with the command line of this process; does not return."""
     script = Path(sys.argv[0])
@@ -293,6 +310,9 @@ def run(target: str) -> None:
             _check_inputs(options)
         options.findings.mkdir(parents=True, exist_ok=True)
         _check_writable(options)
+        _check_room(options)
+        if options.several and not started_by_libfuzzer():
+            apart(options.findings, queued=bool(options.flag("jobs")))
         fuzzer = Fuzzer(harness, options)
     except (RondoError, OSError) as error:
         sys.exit(say(error))
@@ -303,7 +323,8 @@ def run(target: str) -> None:
 def _fuzz(fuzzer: Fuzzer, arguments: list[str]) -> None:
     import atheris
 
-    fuzzer.listen()
+    if not fuzzer.options.several:  # libFuzzer waits for drivers: `rondo.jobs` listens
+        fuzzer.listen()
 
     def one(data: bytes) -> None:
         try:

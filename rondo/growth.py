@@ -38,11 +38,15 @@ def summary(runs: Runs) -> Table:
     shown = list(runs)[-_COLUMNS:]
     table = Table("", caption=f"the last {len(shown)} of {len(runs)} runs")
     for name in shown:
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold")  # names and flags tell runs apart
     last = [runs[name][-1] for name in shown]
     for label, told in _ROWS:
         table.add_row(label, *map(told, last))
     return table
+
+
+def _of_search(snapshot: Snapshot) -> str:
+    return " ".join(flag for flag in snapshot.flags if flag.startswith(_OF_SEARCH))
 
 
 def _counted(counts: dict[str, int]) -> str:
@@ -55,7 +59,7 @@ def _share(part: float, whole: float) -> str:
 
 _ROWS: tuple[tuple[str, Callable[[Snapshot], str]], ...] = (
     ("target", lambda s: s.target),
-    ("search", lambda s: " ".join(f for f in s.flags if f.startswith(_OF_SEARCH)) or "-"),
+    ("search", lambda s: _of_search(s) or "-"),
     ("seconds", lambda s: f"{s.seconds:.0f}"),
     ("cases", lambda s: f"{s.cases}, {s.cases_per_second:.2f}/s"),
     ("corpus", lambda s: "-" if s.corpus is None else str(s.corpus)),
@@ -77,7 +81,7 @@ _ROWS: tuple[tuple[str, Callable[[Snapshot], str]], ...] = (
     ("traced", lambda s: f"{s.traced_share:.1%} of cases, {s.traced_seconds:.0f} s"),
     (
         "ran a second time",
-        lambda s: f"{s.checked} cases, {s.check_seconds:.0f} s, {s.unstable} differed",
+        lambda s: f"{s.checked} cases, {s.unstable} differed, {s.check_seconds:.0f} s untraced",
     ),
     (
         "chains",
@@ -127,7 +131,7 @@ def draw(runs: Runs, folder: Path) -> list[Path]:
         for (axes,), (label, value) in zip(rows, curves, strict=True):
             for run, lines in runs.items():
                 times, heights = curve(lines, value)
-                axes.plot(times, heights, label=run)
+                axes.plot(times, heights, label=f"{run} {_of_search(lines[-1])}")
             axes.set_ylabel(label)
             axes.set_ylim(bottom=0)
         rows[-1][0].set_xlabel("hours")

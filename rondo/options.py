@@ -9,19 +9,36 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
+import re
 import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from rondo.codec import HEADER
 from rondo.errors import RondoError
 from rondo.libfuzzer import FLAGS
 
 HANDED_ON = "RONDO_FLAGS"
 """The variable with the flags of the process that libFuzzer was started in, as a JSON list."""
 MOST_MEGABYTES = 1 << 20
+_MOST_SECONDS = 1e7
+_INT = (1 << 31) - 1
+_WHOLE = {
+    "runs": (-1, _INT),
+    "max_total_time": (0, _INT),
+    "seed": (0, (1 << 32) - 1),
+    "max_len": (HEADER + 1, _INT),
+    **dict.fromkeys(("jobs", "workers", "fork"), (0, 1000)),
+}
+"""libFuzzer's flags that take a whole number, and which; a case is longer than its header."""
+_NUMBERS = (
+    ("--timeout", 0.1, _MOST_SECONDS, "seconds that one child may take"),
+    ("--memory", 1, MOST_MEGABYTES, "megabytes that one child may take"),
+    ("--shrink-seconds", 0, _MOST_SECONDS, "seconds for one finding"),
+    ("--cases", 0, _INT, "a number of cases, 0 for no end"),
+)
 FORK_JOB_SECONDS = 60
 """The least time for one job of `-fork`."""
 _EPILOG = """\
@@ -84,6 +101,11 @@ class Options:
         return max(asked, FORK_JOB_SECONDS) if self.flag("stop_file") else asked
 
     @property
+    def several(self) -> bool:
+        """Whether libFuzzer starts drivers of its own that run campaigns."""
+        return any(self.flag(name, "0") != "0" for name in ("jobs", "fork"))
+
+    @property
     def replays(self) -> bool:
         """Whether failing is to be told by the exit code: files, not folders, were given."""
         return bool(self.files) and not self.flag("merge")
@@ -141,8 +163,8 @@ def parse(script: str, arguments: list[str]) -> Options:
     unknown = [a for a in rest if a.startswith("--") or f"-{a.partition('=')[0]}" in own]
     if unknown:
         raise RondoError(f"unknown flag {unknown[0]}", f"python {script} --help lists the flags")
-    if HANDED_ON not in os.environ:  # not a process that libFuzzer started
-        _check_flags(script, rest)
+    if not given.findings.name:
+        raise RondoError("--findings= names no folder", "give the path of one, or leave it out")
     options = Options(
         findings=given.findings.absolute(),
         oracle=given.oracle,
@@ -162,12 +184,20 @@ def parse(script: str, arguments: list[str]) -> Options:
         cases=given.cases,
         libfuzzer=tuple(rest),
     )
+    if not started_by_libfuzzer():
+        _check_flags(script, rest)
+        _check_whole(options)
     _check_numbers(options)
     _check_paths(options)
     if options.flag("minimize_crash") and (len(options.files) != 1 or len(options.positional) != 1):
         raise RondoError("-minimize_crash takes one file", "give a finding's original.bin")
     _check_shell(options)
     return options
+
+
+def started_by_libfuzzer() -> bool:
+    """Whether this is not the process that the user started."""
+    return HANDED_ON in os.environ
 
 
 def _check_flags(script: str, arguments: list[str]) -> None:
@@ -201,21 +231,24 @@ def _check_paths(options: Options) -> None:
             )
 
 
-def _check_numbers(options: Options) -> None:
-    for flag in ("runs", "max_total_time", "seed", "jobs", "fork"):
-        value = options.flag(flag, "0")
-        if not value.removeprefix("-").isdigit():
+def _check_whole(options: Options) -> None:
+    """libFuzzer reads what it cannot hold as another number, or ends without a word of advice."""
+    for flag, (least, most) in _WHOLE.items():
+        value = options.flag(flag) or str(least)
+        if not re.fullmatch("-?[0-9]+", value):
             raise RondoError(f"-{flag}={value} is not a whole number")
-    if options.flag("max_total_time", "0").startswith("-") or options.shrink_seconds < 0:
-        raise RondoError("-max_total_time and --shrink-seconds must not be below zero")
-    if options.cases < 0:
-        raise RondoError("--cases must not be below zero")
-    finite = math.isfinite(options.seconds) and math.isfinite(options.shrink_seconds)
-    if not finite or options.seconds <= 0 or not 0 < options.megabytes <= MOST_MEGABYTES:
-        raise RondoError(
-            "--timeout and --memory must be numbers above zero, --shrink-seconds a finite one",
-            f"those of time take seconds, --memory megabytes up to {MOST_MEGABYTES}",
-        )
+        if not least <= int(value) <= most:
+            raise RondoError(f"-{flag}={value} does not lie between {least} and {most}")
+
+
+def _check_numbers(options: Options) -> None:
+    given = (options.seconds, options.megabytes, options.shrink_seconds, options.cases)
+    for value, (flag, least, most, unit) in zip(given, _NUMBERS, strict=True):
+        if not least <= value <= most:  # which NaN is not either
+            raise RondoError(
+                f"{flag}={value:g} does not lie between {least:g} and {most:g}",
+                f"{flag} takes {unit}",
+            )
 
 
 def _check_shell(options: Options) -> None:

@@ -58,6 +58,10 @@ DEADLY = {"crash": (), "hang": ("--timeout=2",), "memory": ("--memory=200",)}
 """Faults that take their process with them, which children are there for; what shows them soon."""
 LONG = 3
 """Faults of so many steps are what the search is for."""
+_LEGEND = """steps: how many the shortest case that shows the fault has. of random's: the median's
+ratio to that of the variant `random`. p: two-sided Mann-Whitney test against it. A12: the
+probability that this variant needs fewer cases (Vargha and Delaney 2000). Without `random` among
+the variants these are empty. ≥ and ≤ mark bounds: trials without a finding are in the median."""
 _BATCH = ("--stop-on-finding", "--shrink-seconds=0")
 _GIVEN_UP = 3600
 
@@ -81,10 +85,10 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One variant on one fault: the median of cases to the finding (the limit where it is
-    censored), how many of its trials found it, and against random sequences the ratio of the
-    medians, the two-sided p of the Mann-Whitney test, and A12: the probability that this variant
-    needs fewer cases (Vargha and Delaney 2000; ties count half)."""
+    """One variant on one fault: the median of cases to the finding, how many of its trials found
+    it, whether a censored trial is in that median, and against random sequences the ratio of the
+    medians, whether theirs has one, the two-sided p of the Mann-Whitney test, and A12: the
+    probability that this variant needs fewer cases (Vargha and Delaney 2000; ties count half)."""
 
     fault: str
     steps: int
@@ -93,7 +97,9 @@ class Row(msgspec.Struct, frozen=True):
     found: int
     median: float
     seconds: float
+    bound: bool
     ratio: float | None = None
+    ratio_bound: bool = False
     p: float | None = None
     a12: float | None = None
 
@@ -190,17 +196,25 @@ def compared(trials: Iterable[Trial]) -> Iterator[Row]:
             sum(trial.found for trial in group),
             median,
             statistics.median(trial.seconds for trial in group),
+            _censored(group),
         )
-        plain = [trial.cases for trial in groups.get((fault, BASELINE), [])]
+        baseline = groups.get((fault, BASELINE), [])
+        plain = [trial.cases for trial in baseline]
         if plain and arm != BASELINE:
             test = mannwhitneyu(plain, cases, alternative="two-sided")
             row = msgspec.structs.replace(
                 row,
                 ratio=median / statistics.median(plain),
+                ratio_bound=_censored(baseline),
                 p=float(test.pvalue),
                 a12=float(test.statistic) / (len(plain) * len(cases)),
             )
         yield row
+
+
+def _censored(group: list[Trial]) -> bool:
+    """Whether a trial without a finding is in the median: such trials rank last."""
+    return sum(trial.found for trial in group) <= len(group) // 2
 
 
 def pooled(rows: list[Row]) -> Iterator[tuple[str, str, int, float, float]]:
@@ -214,22 +228,27 @@ def pooled(rows: list[Row]) -> Iterator[tuple[str, str, int, float, float]]:
                 yield label, arm, len(of), ratio, statistics.mean(r.a12 or 0.0 for r in of)
 
 
-def as_markdown(rows: list[Row], limit: int) -> str:
-    """The table, and the summary below it."""
+def as_markdown(rows: list[Row]) -> str:
+    """The table, what its columns are, and the summary below it."""
     lines = [
         "| fault | steps | variant | found | median cases | of random's | p | A12 |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        median = f"{row.median:g}" if row.median < limit else f"≥ {limit}"
+        median = f"{'≥ ' * row.bound}{row.median:g}"
         against = ("", "", "")
         if row.ratio is not None and row.p is not None and row.a12 is not None:
-            ratio = _bounded(row.ratio, row.median >= limit, round(row.median / row.ratio) >= limit)
+            ratio = _bounded(row.ratio, row.bound, row.ratio_bound)
             against = (ratio, f"{row.p:.3f}", f"{row.a12:.2f}")
         found = f"{row.found}/{row.trials}"
         cells = (row.fault, str(row.steps), row.arm, found, median, *against)
         lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", "| faults of | variant | faults | cases of random's, geometric mean | mean A12 |"]
+    lines += [
+        "",
+        _LEGEND,
+        "",
+        "| faults of | variant | faults | cases of random's, geometric mean | mean A12 |",
+    ]
     lines += ["|---|---|---|---|---|"]
     lines += [f"| {a} | {b} | {n} | {r:.2f} | {a12:.2f} |" for a, b, n, r, a12 in pooled(rows)]
     return "\n".join(lines) + "\n"
@@ -260,7 +279,9 @@ def _known(given: str, table: Iterable[str]) -> list[str]:
 
 def main(
     output: Annotated[Path, typer.Option(help="folder for trials and tables")],
-    faults: Annotated[str, typer.Option(help="all, steps3, or names with commas")] = "all",
+    faults: Annotated[
+        str, typer.Option(help="all, steps3 (of three steps or more), or names with commas")
+    ] = "all",
     arms: Annotated[str, typer.Option(help="names with commas")] = ",".join(ARMS),
     seeds: Annotated[int, typer.Option(min=1, help="trials for each fault and variant")] = 20,
     limit: Annotated[int, typer.Option(min=1, help="cases after which a trial ends")] = 2000,
@@ -278,7 +299,7 @@ def main(
     ]
     rows = list(compared(run_missing(output / "trials.jsonl", wanted, workers)))
     rows.sort(key=lambda r: (names.index(r.fault), variants.index(r.arm)))
-    table = as_markdown(rows, limit)
+    table = as_markdown(rows)
     (output / "table.md").write_text(table)
     (output / "table.json").write_bytes(msgspec.json.format(msgspec.json.encode(rows), indent=2))
     print(table)

@@ -8,7 +8,6 @@ longer shows the bug: real bugs of the framework that a campaign meets on the wa
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 import subprocess
@@ -16,7 +15,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -30,10 +29,13 @@ sys.path.insert(0, str(ROOT))
 from harnesses import base  # noqa: E402
 from rondo.cli_shared import run_script  # noqa: E402
 from rondo.confirm import run_repro  # noqa: E402
+from rondo.errors import RondoError  # noqa: E402
 from rondo.findings import Finding, Store  # noqa: E402
 
 _POLL_SECONDS = 0.5
 _END_SECONDS = 10
+_TOLD = 2000
+"""How much of what a campaign said is told where it could not run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Setup:
     """What the campaigns have in common."""
 
     target: str
-    seconds: float
+    seconds: int
     seed: int
     extra: tuple[str, ...]
     known: Path | None
@@ -69,18 +71,26 @@ def campaign(setup: Setup, fault: str) -> Result:
     if setup.known is not None:
         shutil.copytree(setup.known, findings, ignore=shutil.ignore_patterns("alarms", "running"))
     command = [sys.executable, str(ROOT / "fuzz" / f"{setup.target}.py"), str(corpus)]
-    command += [f"-max_total_time={setup.seconds:.0f}", f"-seed={setup.seed}"]
-    command += [f"--findings={findings}", f"--fault={fault}", *setup.extra]
+    command += [f"-max_total_time={setup.seconds}", f"-seed={setup.seed}"]
+    command += [f"--findings={findings}", f"--fault={fault}", "--log=cases", *setup.extra]
     log = (folder / "log").open("wb")
     before = time.monotonic()
     process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
     try:
-        return _watch(setup, fault.rpartition(":")[2], process, Store(findings), before)
+        found = _watch(setup, fault.rpartition(":")[2], process, Store(findings), before)
+        if process.returncode not in (None, 0):
+            said = (folder / "log").read_text(errors="replace")
+            raise RondoError(f"the campaign with {fault} could not run", said[-_TOLD:].strip())
+        return found if found.found else replace(found, cases=_lines(folder / "cases"))
     finally:
         process.terminate()
         process.wait(_END_SECONDS)
         log.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lines(file: Path) -> int:
+    return len(file.read_bytes().splitlines()) if file.exists() else 0
 
 
 def _watch(
@@ -109,14 +119,24 @@ def _by_the_fault(repro: Path) -> bool:
 
 
 def names(target: str, file: Path | None) -> list[str]:
-    """The faults to try: those of a file's FAULTS, or the target's own."""
+    """The faults to try: those of a file's FAULTS, or the target's own.
+
+    Raises RondoError for a file without.
+    """
     if file is None:
         return [fault.name for fault in base.load(target).runtime().faults()]
-    spec = importlib.util.spec_from_file_location("planted", file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return [f"{file.resolve()}:{name}" for name in module.FAULTS]
+    found = getattr(base.fault_file(file), "FAULTS", None)
+    if found is None:
+        raise RondoError(f"{file} has no list FAULTS", "name its functions there")
+    return [f"{file.resolve()}:{name}" for name in found]
+
+
+def chosen(faults: list[str], only: str) -> list[str]:
+    """Those that are named, with commas between; all without."""
+    known = {fault.rpartition(":")[2]: fault for fault in faults}
+    if unknown := [name for name in only.split(",") if only and name not in known]:
+        raise typer.BadParameter(f"{unknown[0]} is none of {', '.join(known)}")
+    return [known[name] for name in only.split(",")] if only else faults
 
 
 def show(results: list[Result]) -> None:
@@ -131,29 +151,35 @@ def show(results: list[Result]) -> None:
 
 def main(
     target: str,
-    file: Annotated[Path | None, typer.Option(help="a file of faults with FAULTS")] = None,
+    file: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="a file of faults with FAULTS")
+    ] = None,
     only: Annotated[str, typer.Option(help="comma-separated names")] = "",
-    seconds: Annotated[float, typer.Option(help="time for one fault")] = 300,
+    seconds: Annotated[int, typer.Option(min=1, help="time for one fault")] = 300,
     seed: int = 1,
-    jobs: int = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="campaigns at a time")] = 1,
     mutator: str = "structured",
     known: Annotated[
-        Path | None, typer.Option(help="findings of a campaign without faults: what is known")
+        Path | None,
+        typer.Option(
+            exists=True,
+            file_okay=False,
+            help="findings of a campaign without faults: what is known",
+        ),
     ] = None,
     output: Annotated[Path | None, typer.Option(help="write the results as JSON")] = None,
 ) -> None:
     """Run one campaign for each planted fault and print a table."""
     setup = Setup(target, seconds, seed, (f"--mutator={mutator}",), known)
-    wanted = set(only.split(",")) if only else None
-    faults = [f for f in names(target, file) if not wanted or f.rpartition(":")[2] in wanted]
-    results = []
+    faults = chosen(names(target, file), only)
+    results: list[Result] = []
     with ThreadPoolExecutor(jobs) as pool:
         for result in pool.map(lambda fault: campaign(setup, fault), faults):
             print(json.dumps(asdict(result)), flush=True)
             results.append(result)
+            if output is not None:
+                output.write_text(json.dumps([asdict(r) for r in results], indent=2))
     show(results)
-    if output is not None:
-        output.write_text(json.dumps([asdict(r) for r in results], indent=2))
 
 
 if __name__ == "__main__":

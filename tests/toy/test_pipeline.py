@@ -12,17 +12,20 @@ import sys
 import time
 from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from harnesses.toy import HARNESS
-from rondo import statistics
+from rondo import fuzzer, statistics
 from rondo.codec import Codec
+from rondo.errors import RondoError
 from rondo.findings import Finding, Store
 from rondo.libfuzzer import SHOWN
 from rondo.memory import Memory
 from rondo.mutate import MUTATORS
+from rondo.options import parse
 from rondo.oracle import Oracle
 from rondo.search import CHAIN, CROSS
 from tests.cases import call, case, through_bytes
@@ -212,6 +215,31 @@ def test_ctrl_c_ends_with_a_summary(tmp_path: Path) -> None:
     assert "findings are in" in said and "Traceback" not in said
 
 
+@pytest.mark.parametrize("mode", [["-fork=1"], ["-jobs=3", "-workers=1"]])
+def test_ctrl_c_ends_all_drivers_of_libfuzzer(mode: list[str], tmp_path: Path) -> None:
+    arguments = [*mode, corpus(tmp_path), "--findings=findings"]
+    parent = subprocess.Popen(command(*arguments), cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("findings/running/*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    started = psutil.Process(parent.pid).children(recursive=True)
+    parent.send_signal(signal.SIGINT)
+    _, said = parent.communicate(timeout=40)
+    assert parent.returncode == 130
+    assert "rondo findings" in said and "Traceback" not in said
+    _, alive = psutil.wait_procs(started, timeout=5)
+    assert started and not [one for one in alive if one.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_a_full_disk_of_the_corpus_ends_the_campaign(tmp_path: Path, monkeypatch) -> None:
+    options = parse("toy.py", [str(corpus(tmp_path))])
+    fuzzer._check_room(options)
+    full = SimpleNamespace(f_bavail=3, f_frsize=4096)
+    monkeypatch.setattr("rondo.fuzzer.os.statvfs", lambda path: full)
+    with pytest.raises(RondoError, match="corpus is full"):
+        fuzzer._check_room(options)
+
+
 def test_a_single_file_is_replayed_with_its_verdict_and_exit_code(tmp_path: Path) -> None:
     (tmp_path / "case.bin").write_bytes(CODEC.encode(FAILING))
     clean = fuzz(tmp_path, "case.bin")
@@ -271,7 +299,7 @@ def test_the_inprocess_executor_gives_the_same_verdict(tmp_path: Path) -> None:
         (["good.bin", "--fault=nowhere.py:name"], "no file"),
         (["good.bin", "--fault=planted.py:name"], "planted.py, line 2)"),
         (["-runs=many"], "not a whole number"),
-        (["--timeout=0"], "above zero"),
+        (["--timeout=0"], "does not lie between"),
         (["-jobs=2", "a folder"], "no file or folder"),
         (["-jobs=2", "other"], "cannot start itself again"),
         (["--findings=good.bin"], "File exists"),

@@ -52,15 +52,22 @@ def test_a_median_that_is_censored_is_shown_as_such(ablation: ModuleType) -> Non
     rows = list(ablation.compared([*full, *plain]))
     assert [row.found for row in rows] == [1, 0]
     assert rows[0].a12 == (3 + 6 / 2) / 9
-    table = ablation.as_markdown(rows, 500)
+    table = ablation.as_markdown(rows)
     assert "| full | 1/3 | ≥ 500 | ? |" in table
+
+
+def test_a_median_between_a_found_and_a_censored_trial_is_a_bound(ablation: ModuleType) -> None:
+    rows = list(ablation.compared(trials(ablation, "full", [27, 900])))
+    assert "| full | 1/2 | ≥ 263.5 |" in ablation.as_markdown(rows)
+    rows = list(ablation.compared(trials(ablation, "full", [27, 30, 900])))
+    assert "| full | 2/3 | 30 |" in ablation.as_markdown(rows)
 
 
 def test_a_ratio_of_a_censored_median_is_a_bound(ablation: ModuleType) -> None:
     found, missed = [10, 10, 10], [900, 900, 900]
     for cases, plain, shown in ((missed, found, "≥ 50.00"), (found, missed, "≤ 0.02")):
         both = [*trials(ablation, "full", cases), *trials(ablation, "random", plain)]
-        assert f"| {shown} |" in ablation.as_markdown(list(ablation.compared(both)), 500)
+        assert f"| {shown} |" in ablation.as_markdown(list(ablation.compared(both)))
 
 
 def test_trials_are_kept_and_none_runs_twice(

@@ -122,6 +122,20 @@ def test_the_command_prints_tables_or_json(folder: Path, monkeypatch, capsys) ->
     assert [line["cases"] for line in found] == [150, 90]
 
 
+def test_the_runs_of_several_folders_stand_side_by_side(
+    folder: Path, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / NAME).write_bytes(msgspec.json.encode(snapshot("three", 60, 70)) + b"\n")
+    assert command(monkeypatch, folder, other, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [line["run"] for line in found] == ["one", "two", "three"]
+    assert command(monkeypatch, folder, other) == 0
+    assert all((folder / f"growth-{name}.png").exists() for name in growth.CURVES)
+    assert not list(other.glob("*.png"))
+
+
 def test_a_folder_without_statistics_is_exit_code_2(tmp_path: Path, monkeypatch, capsys) -> None:
     assert command(monkeypatch, tmp_path) == 2
     assert "first line comes after a minute" in capsys.readouterr().err
