@@ -78,10 +78,12 @@ def campaign(setup: Setup, fault: str) -> Result:
     process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
     try:
         found = _watch(setup, fault.rpartition(":")[2], process, Store(findings), before)
-        if process.returncode not in (None, 0):
+        if found.found:
+            return found
+        if process.returncode:
             said = (folder / "log").read_text(errors="replace")
             raise RondoError(f"the campaign with {fault} could not run", said[-_TOLD:].strip())
-        return found if found.found else replace(found, cases=_lines(folder / "cases"))
+        return replace(found, cases=_lines(folder / "cases"))
     finally:
         process.terminate()
         process.wait(_END_SECONDS)
