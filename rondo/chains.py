@@ -8,11 +8,6 @@ mutants: on PyTorch, chains on them showed 0.06 new signatures a second, on oper
 Whole sequences, because what is rare about a behaviour mostly is the model: on PyTorch, after a
 campaign's first 400 cases, new sequences on models of rare behaviour showed 0.97 new signatures a
 second, fresh cases 0.42, and a few changed steps of a rare case 0.24.
-
-What runs is what a few mutations make of the drawn case that it is better with, as of any other
-mutant: as they were drawn, chains' cases showed the toy's faults a fifth to nine tenths as often as
-those. The chain stays exact: its state is the draw with the seed of the mutations, and w is the
-weight of what the two lead to.
 """
 
 from __future__ import annotations
@@ -40,8 +35,6 @@ _OPERATORS, _MOST_OPERATORS = 0.5, 8
 """How often a move changes an operator too; a larger model keeps its own."""
 Score = Callable[[TestCase], float]
 """How much a case tries that is rare; 0 for a case that is not to be run."""
-Polish = Callable[[random.Random, TestCase], TestCase]
-"""What a drawn case runs as."""
 
 
 @dataclass(slots=True)
@@ -54,13 +47,12 @@ class Moves:
 
 
 class Chains:
-    """Several chains over one corpus; `score` is what free moves go by, and `polish` makes of where
-    they lead what is run. Where compiles cost seconds, for their layer or their model, is no place
-    to dwell: that time goes to what has not been there yet."""
+    """Several chains over one corpus; `score` is what free moves go by. Where compiles cost
+    seconds, for their layer or their model, is no place to dwell: that time goes to what has not
+    been there yet."""
 
-    def __init__(self, codec: Codec, score: Score, polish: Polish) -> None:
+    def __init__(self, codec: Codec, score: Score) -> None:
         self.counts = Counts()
-        self._polish = polish
         self._codec = codec
         self._score = score
         self._chains: list[Chain[TestCase]] = []
@@ -88,7 +80,7 @@ class Chains:
             case = wander(rng, chain.state, self.moved, self._weight, MOVES)
             if case != chain.state:
                 chain.pending = case
-                self._asked, self._asking = self._codec.encode(self._polish(rng, case)), chain
+                self._asked, self._asking = self._codec.encode(case), chain
                 return self._asked
             chain.dry += 1
         return b""

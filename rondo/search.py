@@ -84,7 +84,7 @@ class Search:
         self._handed = Mutant()
         self.tried = Tried(codec.vocabulary)
         self.promise = Promise()
-        self.chains = Chains(codec, self._worth, self._polished)
+        self.chains = Chains(codec, self._worth)
         own = {name: weight for name, (_, weight) in MUTATORS.items()}
         self.yields = Yields({**own, **_OWN})
         self._work = {False: 0.0, True: 0.0}  # by whether compiles cost seconds
@@ -129,12 +129,6 @@ class Search:
         if self._steered(case) != case:
             return 0.0
         return self.tried.score(case) if self._options.novelty else 1.0
-
-    def _polished(self, rng: random.Random, case: TestCase) -> TestCase:
-        """What a chain's draw runs as."""
-        if not self._options.novelty:
-            return case
-        return self._climbed(rng, case, self._steered, self.tried.score)
 
     def _promising(self, case: TestCase) -> float:
         """How much a case tries that is rare, by how much new behaviour its operators promise."""

@@ -26,7 +26,7 @@ class Visits:
 def visits(oracle: Oracle, codec: Codec, seed: int, warm: int, asked: int) -> Visits:
     """Let chains start from `warm` random cases on the first layer of the compiler, and ask."""
     rng, tried = random.Random(seed), Tried(codec.vocabulary)
-    chains = Chains(codec, tried.score, lambda rng, given: given)
+    chains = Chains(codec, tried.score)
     met = _starts(rng, codec, warm)
     for one in met:
         chains.observe(one, codec.encode(one), signatures(oracle.recheck(one)), rng)
