@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -65,6 +65,17 @@ def run_script(main: Callable[..., None]) -> None:
         typer.run(main)
     except (RondoError, OSError) as error:
         sys.exit(say(error))
+
+
+def named(given: str, table: Iterable[str]) -> list[str]:
+    """The names in an option's value, with commas between them, each once.
+
+    Raises typer.BadParameter for one that is not in the table.
+    """
+    names, known = given.split(","), list(table)
+    if unknown := sorted(set(names) - set(known)):
+        raise typer.BadParameter(f"{unknown[0]} is none of {', '.join(known)}")
+    return list(dict.fromkeys(names))
 
 
 def belonging(file: Path, target: str, faults: list[str] | None) -> tuple[str, tuple[str, ...]]:

@@ -131,7 +131,7 @@ def draw(runs: Runs, folder: Path) -> list[Path]:
         for (axes,), (label, value) in zip(rows, curves, strict=True):
             for run, lines in runs.items():
                 times, heights = curve(lines, value)
-                axes.plot(times, heights, label=f"{run} {_of_search(lines[-1])}")
+                axes.plot(times, heights, label=f"{run} {_of_search(lines[-1])}".strip())
             axes.set_ylabel(label)
             axes.set_ylim(bottom=0)
         rows[-1][0].set_xlabel("hours")

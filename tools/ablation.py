@@ -38,7 +38,7 @@ sys.path.insert(0, str(ROOT))
 
 from harnesses.toy.faults import FAULTS  # noqa: E402
 from rondo.campaign import CaseRecord  # noqa: E402
-from rondo.cli_shared import run_script  # noqa: E402
+from rondo.cli_shared import named, run_script  # noqa: E402
 from rondo.errors import RondoError  # noqa: E402
 
 SCRIPT = ROOT / "fuzz" / "toy.py"
@@ -267,14 +267,7 @@ def chosen_faults(given: str) -> list[str]:
         return list(FAULTS)
     if given == "steps3":
         return [name for name, fault in FAULTS.items() if fault.steps >= LONG]
-    return _known(given, FAULTS)
-
-
-def _known(given: str, table: Iterable[str]) -> list[str]:
-    names = given.split(",")
-    if unknown := sorted(set(names) - set(table)):
-        raise typer.BadParameter(f"{unknown[0]} is none of {', '.join(table)}")
-    return list(dict.fromkeys(names))
+    return named(given, FAULTS)
 
 
 def main(
@@ -288,7 +281,7 @@ def main(
     workers: Annotated[int, typer.Option(min=1, help="campaigns at a time")] = 1,
 ) -> None:
     """Run the trials that are missing and write `trials.jsonl`, `table.md` and `table.json`."""
-    names, variants, code = chosen_faults(faults), _known(arms, ARMS), code_digest()
+    names, variants, code = chosen_faults(faults), named(arms, ARMS), code_digest()
     output.mkdir(parents=True, exist_ok=True)
     # Seed by seed, so that a run that is cut short leaves every row with as many trials.
     wanted = [

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from harnesses import base  # noqa: E402
-from rondo.cli_shared import run_script  # noqa: E402
+from rondo.cli_shared import named, run_script  # noqa: E402
 from rondo.confirm import run_repro  # noqa: E402
 from rondo.errors import RondoError  # noqa: E402
 from rondo.findings import Finding, Store  # noqa: E402
@@ -136,9 +136,7 @@ def names(target: str, file: Path | None) -> list[str]:
 def chosen(faults: list[str], only: str) -> list[str]:
     """Those that are named, with commas between; all without."""
     known = {fault.rpartition(":")[2]: fault for fault in faults}
-    if unknown := [name for name in only.split(",") if only and name not in known]:
-        raise typer.BadParameter(f"{unknown[0]} is none of {', '.join(known)}")
-    return [known[name] for name in only.split(",")] if only else faults
+    return [known[name] for name in named(only, known)] if only else faults
 
 
 def show(results: list[Result]) -> None:
