@@ -12,6 +12,7 @@ from typing import IO
 import msgspec
 from tqdm import tqdm
 
+from rondo.errors import RondoError
 from rondo.oracle import Verdict
 
 _PLAIN_EVERY = 10.0
@@ -73,8 +74,17 @@ class Progress:
         if record.outcome == "new":
             self.found[record.verdict] += 1
         if self._log is not None:
-            self._log.write(msgspec.json.encode(record) + b"\n")
-            self._log.flush()
+            self._write(self._log, msgspec.json.encode(record) + b"\n")
+
+    def _write(self, log: IO[bytes], line: bytes) -> None:
+        try:
+            log.write(line)
+            log.flush()
+        except OSError as error:
+            raise RondoError(
+                f"cannot write {log.name}: {error.strerror}",
+                "free some disk space, or give --log another place",
+            ) from error
 
     def show(self, features: str, force: bool = False) -> None:
         """Show the live line when it is due."""

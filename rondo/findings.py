@@ -200,11 +200,13 @@ class Store:
 def _read(path: Path) -> Finding:
     """A stored finding.
 
-    Raises FormatError for a file that is none.
+    Raises FormatError for a file that is none or cannot be read.
     """
     try:
         found = msgspec.json.decode(path.read_bytes(), type=Finding)
         from_record(found.identity)
+    except OSError as error:
+        raise FormatError(f"{path} cannot be read: {error.strerror}", f"move {path} away") from error
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError) as error:
         raise FormatError(
             f"{path} is damaged: {error}",

@@ -177,6 +177,12 @@ class Fuzzer:
         self._statistics.write(self.progress, self.feedback, self._stability, self.search)
         self._saving = False
 
+    def _save_or_say(self) -> None:
+        try:
+            self._save()
+        except RondoError as error:
+            say(error)
+
     def _steered(self, case: TestCase) -> TestCase:
         return case if self._executor is None else self.triage.steered(case)
 
@@ -216,6 +222,13 @@ class Fuzzer:
             if over:
                 self.finish(0)
 
+    def fail(self, error: RondoError | OSError) -> None:
+        """End the process over an error, with what the campaign has learned written down."""
+        code = say(error)
+        if self.progress.cases:
+            self._save_or_say()
+        self.finish(code)
+
     def finish(self, code: int) -> None:
         """End the process; libFuzzer has written its corpus already."""
         if self._executor is not None:
@@ -229,10 +242,7 @@ class Fuzzer:
             os._exit(1)
         summary = self.progress.summary(self._features(), self.options.findings)
         print(f"\n{summary}", file=sys.stderr)
-        try:
-            self._save()
-        except RondoError as error:
-            say(error)
+        self._save_or_say()
         if self._executor is not None:
             self._executor.abandon()
             self._executor = None
@@ -330,7 +340,7 @@ def _fuzz(fuzzer: Fuzzer, arguments: list[str]) -> None:
         try:
             fuzzer.one(data)
         except (RondoError, OSError) as error:
-            fuzzer.finish(say(error))
+            fuzzer.fail(error)
 
     defaults = {
         "verbosity": "0",

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from rondo.errors import FormatError
+from rondo.errors import FormatError, RondoError
 from rondo.findings import write_atomically
 
 NAME = "behaviour.json"
@@ -34,7 +34,7 @@ class Memory:
     def read(self) -> Counter[str]:
         """The counts so far; what is counted from now on is added to them by `save`.
 
-        Raises FormatError for a file that holds something else.
+        Raises RondoError for a file that cannot be read or holds something else.
         """
         self._saved = Counter(self._table().get(self._target, {}))
         return Counter(self._saved)
@@ -57,6 +57,10 @@ class Memory:
             return {}
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=_Table)
+        except OSError as error:
+            raise RondoError(
+                f"{self._path} cannot be read: {error.strerror}", f"move {self._path} away"
+            ) from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise FormatError(
                 f"{self._path} is damaged: {error}",

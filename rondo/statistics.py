@@ -139,7 +139,8 @@ class Statistics:
                 file.write(start + msgspec.json.encode(snapshot) + b"\n")
         except OSError as error:
             raise RondoError(
-                f"cannot write {self._path}: {error.strerror}", "free some disk space"
+                f"cannot write {self._path}: {error.strerror}",
+                "free some disk space, or move away what stands in its place",
             ) from error
 
 

@@ -240,6 +240,14 @@ def test_a_full_disk_of_the_corpus_ends_the_campaign(tmp_path: Path, monkeypatch
         fuzzer._check_room(options)
 
 
+def test_an_error_in_a_campaign_names_the_file_and_keeps_what_was_learned(tmp_path: Path) -> None:
+    done = fuzz(tmp_path, corpus(tmp_path), "--cases=5", "--findings=findings", "--log=/dev/full")
+    assert done.returncode == 2
+    assert "cannot write /dev/full" in done.stderr and "Traceback" not in done.stderr
+    (runs,) = statistics.read(tmp_path / "findings").values()
+    assert [line.cases for line in runs] == [1]
+
+
 def test_a_single_file_is_replayed_with_its_verdict_and_exit_code(tmp_path: Path) -> None:
     (tmp_path / "case.bin").write_bytes(CODEC.encode(FAILING))
     clean = fuzz(tmp_path, "case.bin")

@@ -1,4 +1,4 @@
-"""The counts of signatures on disk."""
+"""The counts of signatures on disk, and what a campaign meets in the place of its files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rondo.errors import FormatError
+from rondo.errors import FormatError, RondoError
+from rondo.findings import Store
 from rondo.memory import NAME, Memory
 
 
@@ -31,6 +32,15 @@ def test_two_drivers_add_up(tmp_path: Path) -> None:
     two.save(seen_two)
     two.save(seen_two)
     assert Memory(tmp_path, "toy").read() == Counter(a=16, b=1)
+
+
+def test_a_folder_in_its_place_is_to_be_moved_away(tmp_path: Path) -> None:
+    (tmp_path / NAME).mkdir()
+    with pytest.raises(RondoError, match=f"cannot be read.*\n  move .*{NAME} away"):
+        Memory(tmp_path, "toy").read()
+    (tmp_path / "name" / "verdict.json").mkdir(parents=True)
+    with pytest.raises(FormatError, match=r"cannot be read.*\n  move .*verdict.json away"):
+        Store(tmp_path).known("name")
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
