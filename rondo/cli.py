@@ -166,9 +166,9 @@ def _bytes_of(path: Path, codec: Codec) -> bytes:
 
 
 def _files(source: Path) -> list[Path]:
-    if source.is_dir():
-        return sorted(path for path in source.rglob("*") if path.is_file())
-    return [source]
+    from rondo.codec import files_under
+
+    return files_under(source) if source.is_dir() else [source]
 
 
 def _adopt(data: bytes, codec: Codec, destination: Path) -> bool:

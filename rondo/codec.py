@@ -248,6 +248,11 @@ def _operator(record: bytes) -> Operator:
     return Operator(RECORDS[record[0] % len(RECORDS)], record[1], record[2], record[3])
 
 
+def files_under(folder: Path) -> list[Path]:
+    """The files of a folder and of those in it, by name."""
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
 def read_case_bytes(path: Path) -> bytes:
     """The bytes of a stored test case.
 

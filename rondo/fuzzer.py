@@ -20,7 +20,7 @@ from types import FrameType
 from harnesses import base
 from rondo.admission import Admission, Stability
 from rondo.campaign import CaseRecord, Progress
-from rondo.codec import MAX_BYTES, Codec, digest, read_case_bytes, read_filled
+from rondo.codec import MAX_BYTES, Codec, digest, files_under, read_case_bytes, read_filled
 from rondo.errors import Interrupted, RondoError, say
 from rondo.executor.client import ForkServer
 from rondo.executor.protocol import Executor
@@ -276,9 +276,7 @@ def _inputs(options: Options) -> Iterator[Path]:
     """The files that were given, and those in the folders that were."""
     for argument in options.positional:
         path = Path(argument)
-        yield from (
-            f for f in ([path] if path.is_file() else sorted(path.rglob("*"))) if f.is_file()
-        )
+        yield from [path] if path.is_file() else files_under(path)
 
 
 def _check_inputs(options: Options) -> None:

@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from harnesses import base  # noqa: E402
 from rondo.cli_shared import run_script  # noqa: E402
-from rondo.codec import Codec, read_case_bytes  # noqa: E402
+from rondo.codec import Codec, files_under, read_case_bytes  # noqa: E402
 from rondo.errors import RondoError  # noqa: E402
 from rondo.executor.client import ForkServer  # noqa: E402
 from rondo.feedback import line_names  # noqa: E402
@@ -47,8 +47,7 @@ def cases_of(corpus: Path, codec: Codec) -> list[TestCase]:
 
     Raises RondoError where there is none, FormatError for a file that is no case.
     """
-    files = sorted(file for file in corpus.rglob("*") if file.is_file())
-    decoded = (codec.decode(read_case_bytes(file)) for file in files)
+    decoded = (codec.decode(read_case_bytes(file)) for file in files_under(corpus))
     if not (found := [case for case in decoded if case.calls]):
         raise RondoError(f"{corpus} holds no case", "give the corpus folder of a campaign")
     return found
